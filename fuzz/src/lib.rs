@@ -18,6 +18,14 @@ pub type Target = fn(&[u8]);
 
 /// All targets. Each has a program of the same name in `fuzz_targets`.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("fabric_cabling", |bytes| topology::of_kind("cabling", bytes)),
+    ("fabric_detect", |bytes| topology::of_kind("fabric", bytes)),
+    ("fabric_gpus", topology::gpu_system),
+    ("fabric_ibsim", |bytes| topology::of_kind("ibsim", bytes)),
+    ("fabric_infiniband", |bytes| topology::of_kind("ib", bytes)),
+    ("fabric_simgrid", |bytes| topology::of_kind("simgrid", bytes)),
+    ("fabric_slurm_conf", |bytes| topology::of_kind("slurm", bytes)),
+    ("fabric_topograph", |bytes| topology::of_kind("topograph", bytes)),
     ("format_csv", |bytes| formats::reader("csv", bytes)),
     ("format_eagermap", |bytes| formats::reader("eagermap", bytes)),
     ("format_json", |bytes| formats::reader("json", bytes)),

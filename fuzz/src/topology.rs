@@ -1,7 +1,9 @@
 //! Descriptions of topologies: files, and texts of one line.
 
 use rankweave::options::Settings;
-use rankweave::topology::{CpuSet, DistanceMatrix, Machine, Topology, Tree, parse};
+use rankweave::topology::{
+    CpuSet, DistanceMatrix, GpuSystem, HostIndex, Machine, Topology, Tree, parse,
+};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -23,6 +25,38 @@ pub fn file(bytes: &[u8]) {
     let _ = std::fs::remove_file(&*FILE);
     let Ok(topology) = parsed else { return };
     symmetric(topology.as_ref(), kind);
+}
+
+/// A file of this kind, with any content.
+pub fn of_kind(kind: &str, content: &[u8]) {
+    std::fs::write(&*FILE, content).expect("a temporary file");
+    let parsed = parse(&format!("{kind}:{}", FILE.display()));
+    let _ = std::fs::remove_file(&*FILE);
+    if let Ok(topology) = parsed {
+        symmetric(topology.as_ref(), kind);
+        let hosts = HostIndex::new(topology.as_ref());
+        for slot in [0, topology.slots() - 1] {
+            let found = topology.slot_name(slot).and_then(|name| hosts.find(name));
+            assert!(
+                found.is_none_or(|found| topology.slot_name(found) == topology.slot_name(slot)),
+                "{kind}"
+            );
+        }
+    }
+}
+
+/// The description of a GPU system: devices have a path, and are not too many.
+pub fn gpu_system(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let is_one = GpuSystem::is_one(text);
+    let Ok(system) = GpuSystem::parse(text) else { return };
+    assert!(is_one && !system.cpus.is_empty() && system.devices.len() <= 4096);
+    assert!(
+        system
+            .devices
+            .iter()
+            .all(|device| !device.pci_path.is_empty() && device.pci_path.len() <= 66)
+    );
 }
 
 /// Topologies of a line, CPU sets and lists of slots: any text gives one or an error.

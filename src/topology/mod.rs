@@ -9,9 +9,10 @@
 //! | trees: `tree:`, `fattree:`, `hwloc:`, `slurm:`, launches | [`Tree`] | one XOR and a table |
 //! | `torus:`, `mesh:`, `hypercube:` | [`Grid`] | one step per dimension |
 //! | `dragonfly:` | [`Dragonfly`] | constant |
-//! | `graph:`, `ib:` | [`NetworkGraph`] | breadth-first rows, kept in bounded memory; a tree's where it is one |
+//! | `graph:`, `ib:`, `ibsim:`, `cabling:`, `simgrid:` | [`NetworkGraph`] | breadth-first rows, kept in bounded memory; a tree's where it is one |
 //! | `dist:` | [`DistanceMatrix`] | the given table |
 //! | processes on a network that is no tree | [`Cluster`] | that of the network between nodes, a tree's inside |
+//! | several rings or tori without connection | [`Islands`] | that of the part, or one constant |
 //! | some slots of another one | [`Subset`] | that of the other one |
 
 mod cluster;
@@ -19,9 +20,11 @@ pub mod costs;
 mod cpuset;
 mod distance_matrix;
 mod dragonfly;
+mod gpu_system;
 mod grid;
 mod host_index;
 mod hwloc;
+mod islands;
 mod launch;
 mod machine;
 mod network;
@@ -33,6 +36,7 @@ mod tree;
 mod tree_network;
 mod tree_shape;
 mod ultrametric;
+mod xml;
 
 #[cfg(test)]
 mod tests;
@@ -41,13 +45,15 @@ pub use cluster::{Cluster, Processes, on_network};
 pub use cpuset::CpuSet;
 pub use distance_matrix::DistanceMatrix;
 pub use dragonfly::Dragonfly;
+pub use gpu_system::{Device, DeviceKind, GpuSystem, GpuSystemCpu};
 pub use grid::Grid;
-pub use host_index::{HostIndex, read_fabric};
+pub use host_index::HostIndex;
+pub use islands::Islands;
 pub use launch::from_launch;
 pub use machine::{Machine, UNPLACED, common_levels, extend_path};
 pub use network::{Network, count_links};
 pub use network_graph::NetworkGraph;
-pub use spec::{expand_hostlist, is_description, parse};
+pub use spec::{expand_hostlist, is_description, parse, read_fabric, read_fabric_of};
 pub use subset::Subset;
 pub use tree::Tree;
 

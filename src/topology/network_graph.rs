@@ -2,13 +2,16 @@
 //!
 //! Distances come from breadth-first searches. A slot with one link, which leads to a switch, is one hop
 //! farther from every vertex than this switch. One row of hops for the switch therefore serves all slots of the
-//! switch. A row is computed at its first use and kept, up to [`ROW_BYTES`] in all. After that, only a few more
+//! switch. Slots with the same several neighbours, as the hosts of a rack with one adapter on each of its switches,
+//! share the row of the first of them: *twins* have the same distances to all other vertices, and are 2 hops apart.
+//! A row is computed at its first use and kept, up to [`ROW_BYTES`] in all. After that, only a few more
 //! rows are kept and replaced in turn, so that a huge network costs time instead of memory.
 
 use super::network::is_bandwidth;
 use super::{Network, Topology, Tree, ultrametric};
 use crate::base::compressed_rows;
 use crate::{Error, ErrorKind, Result};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -31,7 +34,8 @@ pub struct NetworkGraph {
     offsets: Vec<usize>,
     neighbours: Vec<u32>,
     bandwidths: Vec<f64>,
-    /// The vertex whose row of hops serves a slot, and the hops from the slot to it (0 or 1).
+    /// The vertex whose row of hops serves a slot, and the hops from the slot to it: 1 to the switch of the slot, 0 to
+    /// the slot itself or its first twin.
     anchor: Vec<(u32, u16)>,
     rows: Vec<OnceLock<Row>>,
     rows_left: AtomicUsize,
@@ -109,12 +113,15 @@ impl NetworkGraph {
             tree: None,
             offsets: compressed_rows::offsets(vertices, directed.iter().map(|d| d.0 as usize)),
         };
-        graph.anchor = (0..slots)
+        let mut first_twin: HashMap<&[u32], u32> = HashMap::new();
+        let anchor = (0..slots)
             .map(|slot| match graph.around(slot) {
                 [only] if graph.around(*only as usize).len() > 1 => (*only, 1),
-                _ => (slot as u32, 0),
+                [] => (slot as u32, 0),
+                around => (*first_twin.entry(around).or_insert(slot as u32), 0),
             })
             .collect();
+        graph.anchor = anchor;
         // One search from a slot finds the slots that it cannot reach.
         let hops = graph.search(0);
         if let Some(lost) = hops[..slots].iter().position(|&h| h == u32::MAX) {
@@ -124,14 +131,9 @@ impl NetworkGraph {
         if hops.iter().filter(|&&h| h != u32::MAX).max().is_some_and(|&h| h > 32_766) {
             return bad("a vertex is more than 32 766 hops away from slot 0".into());
         }
-        // A slot that is not on a single switch is a group of its own.
-        let own = |slot: usize| (vertices + slot) as u32;
-        let switch: Vec<u32> = (0..slots)
-            .map(|slot| match graph.anchor[slot] {
-                (vertex, 1) => vertex,
-                _ => own(slot),
-            })
-            .collect();
+        // Slots of one switch are a group, and so are twins. A slot may itself be the switch of others.
+        let group = |&(anchor, out): &(u32, u16)| anchor + u32::from(out == 0) * vertices as u32;
+        let switch: Vec<u32> = graph.anchor.iter().map(group).collect();
         graph.tree = ultrametric::tree_of(&graph, &switch);
         Ok(graph)
     }
@@ -217,7 +219,12 @@ impl Topology for NetworkGraph {
         let ((x, out), (y, into)) = (self.anchor[a], self.anchor[b]);
         // Hops are symmetric. The row of the lower number is used, which halves the number of rows.
         let (x, y) = (x.min(y), x.max(y));
-        let between = if x == y { 0 } else { self.with_row(x as usize, |row| row[y as usize]) };
+        let between = match x == y {
+            // Twins are two hops apart, as slots of one switch are.
+            true if out + into == 0 => 2,
+            true => 0,
+            false => self.with_row(x as usize, |row| row[y as usize]),
+        };
         u64::from(out) + u64::from(between) + u64::from(into)
     }
 
@@ -258,7 +265,12 @@ impl Network for NetworkGraph {
     fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
         let (anchor, above) = self.anchor[to];
         let way = self.with_row(anchor as usize, |row| {
-            let hops = |v: usize| if v == to { 0 } else { u32::from(row[v]) + u32::from(above) };
+            let hops = |v: usize| match () {
+                () if v == to => 0,
+                // The row is that of a twin of the destination.
+                () if above == 0 && v == anchor as usize => 2,
+                () => u32::from(row[v]) + u32::from(above),
+            };
             let (mut at, mut way) = (from, Vec::new());
             while at != to {
                 let around = self.around(at);
@@ -317,6 +329,26 @@ mod tests {
         }
         assert_eq!(kept(), before + 3);
         assert!(line.spare.lock().unwrap().len() <= SPARE_ROWS);
+    }
+
+    #[test]
+    fn twins_share_a_row() {
+        // Slots 0 to 2 are on the switches 4 and 5, slot 3 is on 5 and 6.
+        let links = [(0, 4), (0, 5), (1, 4), (1, 5), (2, 4), (2, 5), (3, 5), (3, 6), (4, 6)];
+        let links: Vec<(u32, u32, f64)> = links.iter().map(|&(a, b)| (a, b, 1.0)).collect();
+        for forward in [false, true] {
+            let net = NetworkGraph::with_forwarding(4, 7, &links, String::new(), forward).unwrap();
+            assert_eq!(net.anchor[1], (0, 0));
+            for a in 0..4 {
+                for b in 0..4 {
+                    let want = if a == b { 0 } else { 2 };
+                    assert_eq!(net.distance(a, b), want, "{a} {b}");
+                    let mut hops = 0;
+                    net.route(a, b, &mut |_| hops += 1);
+                    assert_eq!(hops, want, "{a} {b}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -41,6 +41,22 @@ fn topologies_of_every_kind() -> Vec<Box<dyn Topology>> {
     .iter()
     .map(|spec| parse(spec).unwrap())
     .collect();
+    let fabrics = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machines/fabrics");
+    for file in [
+        "ib-chassis.txt",
+        "ib-adapters-of-two-ports.txt",
+        "ib-torus.txt",
+        "slurm-rings.conf",
+        "slurm-torus-regions.yaml",
+        "topograph-graph.json",
+        "cabling-slingshot.csv",
+        "cabling-rails.txt",
+        "simgrid-stars.xml",
+        "simgrid-dragonfly.xml",
+        "network.graph",
+    ] {
+        all.push(parse(&format!("fabric:{fabrics}/{file}")).unwrap());
+    }
     let places = [vec![0, 0], vec![0, 1], vec![UNPLACED, UNPLACED], vec![1, 2]];
     all.push(Box::new(from_launch(&[0, 0, 0, 1], &places, &[100, 10, 2]).unwrap()));
     let processes = Processes {

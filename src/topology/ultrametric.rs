@@ -35,10 +35,15 @@ pub(super) fn tree_of(topology: &dyn Topology, group: &[u32]) -> Option<Tree> {
     // All slots of one group have the same distance to each other: two of them give it.
     let first_of = |slot: usize| first[index[slot] as usize];
     let shared = (0..group.len()).find(|&slot| first_of(slot) != slot);
-    values.extend(shared.map(|slot| topology.distance(first_of(slot), slot)));
+    let within = shared.map(|slot| topology.distance(first_of(slot), slot));
+    values.extend(within);
     values.sort_unstable();
     values.dedup();
     values.retain(|&v| v > 0);
+    // The slots of a group are the nearest ones in the tree, which they are not if other slots are linked directly.
+    if within.is_some_and(|within| values.first().is_some_and(|&least| least < within)) {
+        return None;
+    }
     if values.is_empty() || values.len() > LEVELS {
         return None;
     }

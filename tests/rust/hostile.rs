@@ -118,7 +118,10 @@ fn topologies() -> impl Iterator<Item = Reader> {
                   [1]\t\"H-1\"[1](1)\t# \"n1 HCA-1\" lid 3 4xHDR\n[2]\t\"H-2\"[1](2)\t# \"n2 HCA-1\" lid 4 4xHDR\n\n\
                   Ca\t1 \"H-1\"\t# \"n1 HCA-1\"\n[1](1)\t\"S-a1\"[1]\t# lid 3 lmc 0 \"leaf1\" lid 1 4xHDR\n\n\
                   Ca\t1 \"H-2\"\t# \"n2 HCA-1\"\n[1](2)\t\"S-a1\"[2]\t# lid 4 lmc 0 \"leaf1\" lid 1 4xHDR\n";
-    let files: [(&str, Vec<u8>); 8] = [
+    let fixture = |name: &str| {
+        fs::read(crate::support::repository("tests/machines/fabrics").join(name)).unwrap()
+    };
+    let files: [(&str, Vec<u8>); 16] = [
         ("hwloc", xml.clone()),
         ("hwloc-cores", xml),
         ("scotch", b"tleaf 3 2 100 2 10 2 1\n".to_vec()),
@@ -127,11 +130,19 @@ fn topologies() -> impl Iterator<Item = Reader> {
         ("graph", b"4 4\n2 4\n1 3\n2 4\n3 1\n".to_vec()),
         ("dist", b"0 1 2\n1 0 2\n2 2 0\n".to_vec()),
         ("slurm", b"- topology: t\n  cluster_default: true\n  block:\n    block_sizes: [2]\n    blocks:\n      - block: b1\n        nodes: n[1-2]\n".to_vec()),
+        ("ibsim", fixture("ibsim-two-switches.net")),
+        ("topograph", fixture("topograph-model.yaml")),
+        ("cabling", fixture("cabling-slingshot-routers.csv")),
+        ("cabling", fixture("cabling-rails.txt")),
+        ("simgrid", fixture("simgrid-stars.xml")),
+        ("simgrid", fixture("simgrid-dragonfly.xml")),
+        ("fabric", fixture("slurm-torus-regions.yaml")),
+        ("fabric", fixture("ib-full-information.txt")),
     ];
     files.into_iter().enumerate().map(|(number, (kind, valid))| {
         let file = if number == 7 { "file.yaml" } else { "file" };
         let words = ["topo", "--topology", &format!("{kind}:{file}")];
-        reader(&format!("topology {kind}{}", &file[4..]), valid, file, &words)
+        reader(&format!("topology {kind}{} {number}", &file[4..]), valid, file, &words)
     })
 }
 

@@ -16,6 +16,7 @@
 mod cli;
 mod collective_models;
 mod decisions;
+mod fabrics;
 mod fuzz_seeds;
 mod hostile;
 mod layers;

@@ -5,12 +5,16 @@
 //! vertex weights, the vertices of weight 0 are switches and the others are slots; without them, all are
 //! slots. Slots are numbered in the order of the file. Edge weights are bandwidths.
 
-use super::{MAX_SLOTS, in_file, in_line, read_text};
+use super::{MAX_SLOTS, bad, in_file, in_line, read_text};
+use crate::Result;
 use crate::topology::{NetworkGraph, Topology};
-use crate::{Error, ErrorKind, Result};
 
 pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
-    let network = parse(&read_text(path)?, format!("graph:{path}"));
+    of_text(&read_text(path)?, path)
+}
+
+pub(super) fn of_text(text: &str, path: &str) -> Result<Box<dyn Topology>> {
+    let network = parse(text, format!("graph:{path}"));
     Ok(Box::new(network.map_err(|e| in_file(e, path))?))
 }
 
@@ -84,10 +88,6 @@ pub(super) fn parse(text: &str, label: String) -> Result<NetworkGraph> {
         return Err(bad(format!("{arcs} neighbours are listed, not {wanted}")));
     }
     build(&is_slot, &links, label)
-}
-
-fn bad(what: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Format, what)
 }
 
 /// Renumbers vertices so that slots come first, and keeps each link once.

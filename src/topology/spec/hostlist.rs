@@ -13,6 +13,11 @@ const MAX_HOSTS: usize = 1 << 22;
 /// Errors: brackets that do not match, a text in brackets that is not a range, an empty name, more than
 /// 4 million hosts.
 pub fn expand(list: &str) -> Result<Vec<String>> {
+    expand_at_most(list, MAX_HOSTS)
+}
+
+/// As [`expand`], with another limit for the number of hosts.
+pub(super) fn expand_at_most(list: &str, most: usize) -> Result<Vec<String>> {
     let mut hosts = Vec::new();
     let (mut depth, mut start) = (0, 0);
     let list = list.trim();
@@ -21,7 +26,7 @@ pub fn expand(list: &str) -> Result<Vec<String>> {
             '[' => depth += 1,
             ']' => depth -= 1,
             ',' if depth == 0 || at == list.len() => {
-                expand_one(list[start..at].trim(), &mut hosts)?;
+                expand_one(list[start..at].trim(), most, &mut hosts)?;
                 start = at + 1;
             }
             _ => {}
@@ -37,7 +42,7 @@ pub fn expand(list: &str) -> Result<Vec<String>> {
 }
 
 /// One name with its brackets.
-fn expand_one(pattern: &str, hosts: &mut Vec<String>) -> Result<()> {
+fn expand_one(pattern: &str, most: usize, hosts: &mut Vec<String>) -> Result<()> {
     if pattern.is_empty() {
         return Err(usage("a host list has an empty name"));
     }
@@ -49,10 +54,10 @@ fn expand_one(pattern: &str, hosts: &mut Vec<String>) -> Result<()> {
         };
         let mut numbers = Vec::new();
         for range in ranges.split(',') {
-            expand_range(range.trim(), &mut numbers)?;
+            expand_range(range.trim(), most, &mut numbers)?;
         }
-        if names.len().saturating_mul(numbers.len()) > MAX_HOSTS {
-            return Err(usage(format!("'{pattern}' names more than {MAX_HOSTS} hosts")));
+        if names.len().saturating_mul(numbers.len()) > most {
+            return Err(usage(format!("'{pattern}' names more than {most} hosts")));
         }
         names = names
             .iter()
@@ -60,15 +65,15 @@ fn expand_one(pattern: &str, hosts: &mut Vec<String>) -> Result<()> {
             .collect();
         rest = after;
     }
-    if hosts.len() + names.len() > MAX_HOSTS {
-        return Err(usage(format!("a host list names more than {MAX_HOSTS} hosts")));
+    if hosts.len() + names.len() > most {
+        return Err(usage(format!("a host list names more than {most} hosts")));
     }
     hosts.extend(names.into_iter().map(|name| name + rest));
     Ok(())
 }
 
 /// `7`, `007` or `01-16`.
-fn expand_range(range: &str, numbers: &mut Vec<String>) -> Result<()> {
+fn expand_range(range: &str, most: usize, numbers: &mut Vec<String>) -> Result<()> {
     let bad = || usage(format!("'{range}' is not a range such as 01-16"));
     let digits = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
     let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -77,7 +82,7 @@ fn expand_range(range: &str, numbers: &mut Vec<String>) -> Result<()> {
     }
     let (from, to): (u64, u64) =
         (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
-    if from > to || to - from >= MAX_HOSTS as u64 {
+    if from > to || numbers.len() as u64 + (to - from) >= most as u64 {
         return Err(bad());
     }
     let width = first.len();

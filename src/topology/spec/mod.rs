@@ -3,16 +3,31 @@
 //! A table has one function for each kind. Every error says what is wrong and where, and gives an
 //! example of right syntax.
 
-mod fabric;
+mod cable;
+mod cabling;
+mod detect;
 mod graph_file;
 mod hostlist;
+mod ib_description;
+mod ib_ports;
+mod infiniband;
 mod machine;
 mod scotch;
 mod shapes;
+mod simgrid;
+mod simgrid_cluster;
 mod slurm;
 mod slurm_layout;
 mod slurm_yaml;
+mod topograph;
+mod wiring;
+mod xname;
+mod yaml;
 
+#[cfg(test)]
+mod file_tests;
+
+pub use detect::{read_fabric, read_fabric_of};
 pub use hostlist::expand as expand_hostlist;
 
 use super::{DistanceMatrix, Topology, slots_of};
@@ -28,7 +43,7 @@ type Read = fn(&str) -> Result<Box<dyn Topology>>;
 
 /// All kinds of topology, in the order in which errors list them: the name before the colon, an example
 /// of right syntax, and the reader.
-const KINDS: [(&str, &str, Read); 14] = [
+const KINDS: [(&str, &str, Read); 19] = [
     ("tree", "tree:2:16:32@1:10:100 (arity from the leaves up @ distances)", shapes::tree),
     ("torus", "torus:16x16x16 or torus:8x8x8@1:2:2 (bandwidth by dimension)", shapes::torus),
     ("mesh", "mesh:32x32", shapes::mesh),
@@ -49,7 +64,16 @@ const KINDS: [(&str, &str, Read); 14] = [
     ("hwloc-synthetic", "hwloc-synthetic:\"pack:2 core:8 pu:1\"", machine::hwloc_synthetic),
     ("scotch", "scotch:machine.tgt with a line such as `tleaf 3 2 90 16 9 2 1`", scotch::read),
     ("slurm", "slurm:topology.conf or slurm:topology.yaml", slurm::read),
-    ("ib", "ib:ibnetdiscover.txt", fabric::read),
+    ("topograph", "topograph:topology.yaml (also .json and .conf)", topograph::read),
+    ("ib", "ib:ibnetdiscover.txt", infiniband::read),
+    ("ibsim", "ibsim:fabric.net", infiniband::read_ibsim),
+    (
+        "cabling",
+        "cabling:cables.csv with lines such as `leaf1 n1` or `host n1 router leaf1`",
+        cabling::read,
+    ),
+    ("simgrid", "simgrid:platform.xml", simgrid::read),
+    ("fabric", "fabric:FILE (any file that describes a network of hosts)", read_fabric),
     ("graph", "graph:network.graph (METIS; vertices of weight 0 are switches)", graph_file::read),
     ("dist", "dist:distances.txt", distances),
 ];
@@ -106,6 +130,11 @@ fn halves(text: &str, separators: [char; 2]) -> (&str, Option<&str>) {
 /// An error about the description itself.
 fn usage(what: impl Into<String>) -> Error {
     Error::new(ErrorKind::Usage, what)
+}
+
+/// An error in the content of a file.
+fn bad(what: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Format, what)
 }
 
 /// An error in a line (from 1) of a file.
@@ -170,80 +199,6 @@ mod tests {
                 if let Ok(topology) = parse(&spec) {
                     assert!(topology.slots() > 0, "{spec}");
                 }
-            }
-        }
-    }
-
-    /// A small right file of every format.
-    const FILES: [(&str, &str, &str); 9] = [
-        (
-            "hwloc",
-            "xml",
-            "<topology version=\"2.0\"><object type=\"Machine\" cpuset=\"0x3\"><object type=\"NUMANode\" cpuset=\"0x3\"/><object type=\"PU\" os_index=\"0\" cpuset=\"0x1\"/><object type=\"PU\" os_index=\"1\" cpuset=\"0x2\"/></object></topology>",
-        ),
-        ("scotch", "tgt", "sub 3 0 5 3 tleaf 2 2 10 4 1\n"),
-        ("scotch", "tgt", "deco 0\n3 5\n0 1 4\n1 1 5\n2 1 3\n1\n2 1\n"),
-        (
-            "slurm",
-            "conf",
-            "SwitchName=a Nodes=n[1-3]\nSwitchName=b Nodes=n[04-05]\nSwitchName=c Switches=a,b\n",
-        ),
-        ("slurm", "conf", "BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n[3-4]\nBlockSizes=2,4\n"),
-        (
-            "slurm",
-            "yaml",
-            "- topology: t\n  tree:\n    switches:\n      - switch: a\n        nodes: n[1-2]\n      - switch: b\n        children: a\n",
-        ),
-        (
-            "ib",
-            "txt",
-            "Switch\t8 \"S-a1\"\t# \"leaf\"\n[1]\t\"H-1\"[1](1)\t# \"n1 HCA-1\" lid 4 4xHDR\n[2]\t\"H-2\"[1](2)\t# \"n2 HCA-1\" lid 5 4xHDR\n",
-        ),
-        ("graph", "graph", "3 2 011\n1 2 4\n0 1 4 3 8\n1 2 8\n"),
-        ("dist", "txt", "0 1 5\n1 0 5\n5 5 0\n"),
-    ];
-
-    fn parse_text(
-        folder: &std::path::Path,
-        index: usize,
-        text: &[u8],
-    ) -> Result<Box<dyn Topology>> {
-        let (kind, end, _) = FILES[index];
-        let path = folder.join(format!("{index}.{end}"));
-        std::fs::write(&path, text).unwrap();
-        parse(&format!("{kind}:{}", path.display()))
-    }
-
-    #[test]
-    fn right_files_are_read() {
-        let folder = tempfile::tempdir().unwrap();
-        for (index, (_, _, text)) in FILES.iter().enumerate() {
-            let topology = parse_text(folder.path(), index, text.as_bytes()).unwrap();
-            assert!(topology.slots() > 1, "{text}");
-        }
-    }
-
-    proptest::proptest! {
-        /// Damaged files give an error or a topology, never a panic.
-        #[test]
-        fn damaged_files_are_survived(
-            index in 0usize..FILES.len(),
-            at in 0usize..400,
-            cut in 0usize..6,
-            put in proptest::collection::vec(proptest::sample::select(b"0129-,=:[]()#x.\"<>/ \n\tA".to_vec()), 0..5),
-        ) {
-            let folder = tempfile::tempdir().unwrap();
-            let mut text = FILES[index].2.as_bytes().to_vec();
-            let at = at % text.len();
-            let end = (at + cut).min(text.len());
-            text.splice(at..end, put);
-            match parse_text(folder.path(), index, &text) {
-                Ok(topology) => {
-                    let n = topology.slots();
-                    proptest::prop_assert!(n > 0);
-                    proptest::prop_assert_eq!(topology.distance(n - 1, 0), topology.distance(0, n - 1));
-                }
-                Err(error) => proptest::prop_assert!(error.to_string().contains("try:")),
             }
         }
     }

@@ -8,16 +8,17 @@ use std::collections::HashMap;
 
 pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
     let text = read_text(path)?;
-    let yaml = [".yaml", ".yml"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
+    let yaml =
+        [".yaml", ".yml", ".json"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
     let label = format!("slurm:{path}");
     let parts = if yaml { slurm_yaml::parse(&text) } else { parse_conf(&text) };
-    parts.and_then(|layout| layout.build(label)).map_err(|e| in_file(e, path))
+    parts.and_then(|layout| layout.build(label, &[])).map_err(|e| in_file(e, path))
 }
 
 /// Reads `topology.conf`: one `Key=value …` line per item, `#` comments, `\` joins lines.
-fn parse_conf(text: &str) -> Result<Layout> {
+pub(super) fn parse_conf(text: &str) -> Result<Layout> {
     let (mut switches, mut blocks, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut ring, mut kind) = (Vec::new(), "");
+    let (mut rings, mut kind) = (Vec::new(), "");
     let mut joined = String::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("").trim_end();
@@ -58,14 +59,7 @@ fn parse_conf(text: &str) -> Result<Layout> {
                 }
                 "blocks"
             } else if fields.contains_key("ringname") {
-                if !ring.is_empty() {
-                    return Err(in_line(
-                        number + 1,
-                        "the file has several rings, which are not \
-                                                    connected with each other",
-                    ));
-                }
-                ring = hosts("nodes")?;
+                rings.push(hosts("nodes")?);
                 "a ring"
             } else {
                 return Err(in_line(
@@ -81,7 +75,7 @@ fn parse_conf(text: &str) -> Result<Layout> {
     match kind {
         "switches" => Ok(Layout::Switches(switches)),
         "blocks" => Ok(Layout::Blocks(sizes, blocks)),
-        "a ring" => Ok(Layout::Ring(ring)),
+        "a ring" => Ok(Layout::Rings(rings)),
         _ => Err(Error::new(ErrorKind::Format, "the file names no switch, block or ring")),
     }
 }
@@ -91,7 +85,7 @@ mod tests {
     use super::*;
 
     fn topology(text: &str) -> Box<dyn Topology> {
-        parse_conf(text).and_then(|l| l.build("slurm:x".into())).unwrap()
+        parse_conf(text).and_then(|l| l.build("slurm:x".into(), &[])).unwrap()
     }
 
     #[test]
@@ -110,6 +104,18 @@ mod tests {
     fn trees_without_a_common_root_are_farthest_apart() {
         let t = topology("SwitchName=a Nodes=x,y\nSwitchName=b Nodes=z\n");
         assert_eq!((t.distance(0, 1), t.distance(0, 2)), (2, 4));
+    }
+
+    #[test]
+    fn nodes_beside_switches_are_a_branch() {
+        let t = topology("SwitchName=leaf Nodes=x,y\nSwitchName=top Nodes=z,x Switches=leaf\n");
+        assert_eq!((t.slots(), t.distance(0, 1), t.distance(0, 2)), (3, 2, 4));
+    }
+
+    #[test]
+    fn rings_apart_are_far() {
+        let t = topology("RingName=a Nodes=n[1-4]\nRingName=b Nodes=m[1-4]\n");
+        assert_eq!((t.slots(), t.distance(0, 2), t.distance(0, 4)), (8, 2, 3));
     }
 
     #[test]
@@ -135,7 +141,7 @@ mod tests {
             ("Hello", "line 1"),
             ("LinkSpeed=3", "neither"),
             ("SwitchName=a Switches=b", "not defined"),
-            ("SwitchName=a Nodes=x\nSwitchName=b Nodes=x", "x is named twice"),
+            ("RingName=a Nodes=x\nRingName=b Nodes=x", "x is named twice"),
             ("SwitchName=a Nodes=x\nSwitchName=a Nodes=y", "defined twice"),
             ("SwitchName=a Nodes=x Switches=b\nSwitchName=b Switches=a", "below itself"),
             ("SwitchName=a Nodes=x[", "line 1"),
@@ -143,7 +149,7 @@ mod tests {
             ("BlockSizes=0", "'0' is not a block size"),
             ("SwitchName=a", "no node"),
         ] {
-            let error = parse_conf(text).and_then(|l| l.build(String::new())).err().unwrap();
+            let error = parse_conf(text).and_then(|l| l.build(String::new(), &[])).err().unwrap();
             assert!(error.to_string().contains(what), "{text}: {error}");
         }
     }

@@ -5,12 +5,20 @@
 //!   common root are joined by one more level.
 //! - Block: the distance is 2 in a block. Each size of `BlockSizes` that is too small to hold both nodes
 //!   adds 2.
-//! - Ring and torus: the distance is the number of hops.
+//! - Ring and torus: the distance is the number of hops. Several rings or tori are farther from each other than
+//!   any two nodes of one of them.
+//! - Flat: the file names no nodes. All nodes that the caller knows are equally far from each other.
+//!
+//! A node that is named below several switches or in several blocks is on the first one; Slurm only warns about it.
 
 use super::usage;
-use crate::topology::{Grid, Topology, Tree};
+use crate::topology::{Grid, Islands, Subset, Topology, Tree};
 use crate::{Error, ErrorKind, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+/// A node below more switches than this is refused. Real networks have up to five levels, and every node has a
+/// number for each level.
+const MAX_LEVELS: usize = 32;
 
 /// The content of `topology.conf` or `topology.yaml`.
 pub(super) enum Layout {
@@ -18,10 +26,12 @@ pub(super) enum Layout {
     Switches(Vec<Switch>),
     /// Block sizes and the nodes of each block.
     Blocks(Vec<usize>, Vec<Vec<String>>),
-    /// Nodes in the order of the ring.
-    Ring(Vec<String>),
-    /// Nodes of a torus and its dimensions, the slowest first.
-    Torus([usize; 3], Vec<String>),
+    /// Rings, with their nodes in the order of the ring.
+    Rings(Vec<Vec<String>>),
+    /// Tori of three dimensions.
+    Tori(Vec<Torus>),
+    /// No network is described.
+    Flat,
 }
 
 /// One switch.
@@ -31,34 +41,81 @@ pub(super) struct Switch {
     pub below: Vec<String>,
 }
 
+/// One torus.
+pub(super) struct Torus {
+    /// Lengths of the dimensions x, y and z.
+    pub dims: [usize; 3],
+    /// Points with a node. The number of a point is x + X·(y + Y·z).
+    pub nodes: Vec<(usize, String)>,
+}
+
 impl Layout {
-    /// The topology of the nodes.
-    pub(super) fn build(self, label: String) -> Result<Box<dyn Topology>> {
+    /// The topology of the nodes. `known` are nodes that are taken for the nodes of a flat network.
+    pub(super) fn build(self, label: String, known: &[String]) -> Result<Box<dyn Topology>> {
         match self {
             Layout::Switches(switches) => from_switches(&switches, label),
             Layout::Blocks(sizes, blocks) => from_blocks(&sizes, &blocks, label),
-            Layout::Ring(nodes) => grid(&[nodes.len()], nodes, label),
-            Layout::Torus(dims, nodes) => grid(&dims, nodes, label),
+            Layout::Rings(rings) => {
+                let tori = rings.into_iter().map(|nodes| Torus {
+                    dims: [nodes.len(), 1, 1],
+                    nodes: nodes.into_iter().enumerate().collect(),
+                });
+                from_tori(tori.filter(|ring| ring.dims[0] > 0).collect(), true, label)
+            }
+            Layout::Tori(tori) => from_tori(tori, false, label),
+            Layout::Flat => flat(known, label),
         }
     }
 }
 
-fn grid(dims: &[usize], nodes: Vec<String>, label: String) -> Result<Box<dyn Topology>> {
-    unique(&nodes)?;
-    let grid = Grid::torus(dims).ok_or_else(|| usage("no node is named"))?;
-    if grid.slots() != nodes.len() {
-        return Err(usage(format!(
-            "{} nodes are named for a torus of {} nodes",
-            nodes.len(),
-            grid.slots()
-        )));
+fn flat(known: &[String], label: String) -> Result<Box<dyn Topology>> {
+    if known.is_empty() {
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            "the network is flat: the file describes no switches, and all nodes are equally far from each other",
+        ));
     }
-    Ok(Box::new(grid.with_label(label).with_slot_names(nodes)))
+    unique(known)?;
+    tree(vec![Vec::new(); known.len()], known.to_vec(), label)
+}
+
+fn from_tori(tori: Vec<Torus>, rings: bool, label: String) -> Result<Box<dyn Topology>> {
+    let names: Vec<String> =
+        tori.iter().flat_map(|torus| torus.nodes.iter().map(|node| node.1.clone())).collect();
+    unique(&names)?;
+    let mut parts: Vec<Box<dyn Topology>> = Vec::new();
+    for Torus { dims: [x, y, z], nodes } in tori.into_iter().filter(|torus| !torus.nodes.is_empty())
+    {
+        // The file lets x vary fastest, which is the last coordinate here.
+        let dims = if rings { vec![x] } else { vec![z, y, x] };
+        let grid = Grid::torus(&dims)
+            .ok_or_else(|| usage("a torus has more points than can be kept"))?
+            .with_label(label.clone());
+        let mut names = vec![String::new(); grid.slots()];
+        let slots: Vec<usize> = nodes.iter().map(|node| node.0).collect();
+        for (at, name) in nodes {
+            if !names[at].is_empty() {
+                return Err(Error::new(
+                    ErrorKind::Format,
+                    format!("two nodes have the same point of the torus: {} and {name}", names[at]),
+                ));
+            }
+            names[at] = name;
+        }
+        let all = slots.len() == grid.slots();
+        let grid = Box::new(grid.with_slot_names(names));
+        parts.push(if all { grid } else { Box::new(Subset::of_owned(grid, &slots)?) });
+    }
+    match parts.len() {
+        0 => Err(Error::new(ErrorKind::Format, "no node is named")),
+        1 => Ok(parts.swap_remove(0)),
+        _ => Ok(Box::new(Islands::new(parts, label))),
+    }
 }
 
 /// Refuses nodes that are named twice.
 fn unique(nodes: &[String]) -> Result<()> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     match nodes.iter().find(|node| !seen.insert(node.as_str())) {
         Some(twice) => Err(Error::new(ErrorKind::Format, format!("node {twice} is named twice"))),
         None => Ok(()),
@@ -85,8 +142,9 @@ fn from_switches(switches: &[Switch], label: String) -> Result<Box<dyn Topology>
             parent[below] = k;
         }
     }
-    let mut names = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     let mut paths: Vec<Vec<u32>> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for (k, switch) in switches.iter().enumerate().filter(|(_, s)| !s.nodes.is_empty()) {
         let mut path = vec![k as u32];
         while let Some(&above) = parent.get(path[path.len() - 1] as usize)
@@ -96,17 +154,24 @@ fn from_switches(switches: &[Switch], label: String) -> Result<Box<dyn Topology>
             if path.len() > switches.len() {
                 return Err(bad(format!("switch {} is below itself", switch.name)));
             }
+            if path.len() > MAX_LEVELS {
+                return Err(bad(format!(
+                    "switch {} is below itself, or below more than {MAX_LEVELS} switches",
+                    switch.name
+                )));
+            }
         }
         path.reverse();
-        for node in &switch.nodes {
+        for node in switch.nodes.iter().filter(|node| seen.insert(node)) {
             names.push(node.clone());
             paths.push(path.clone());
         }
     }
-    unique(&names)?;
     let depth = paths.iter().map(Vec::len).max().ok_or_else(|| bad("no node is named".into()))?;
+    // Nodes of a switch that has switches below it are a branch of their own.
     for path in &mut paths {
-        path.resize(depth, 0);
+        let own = path.last().map_or(0, |&switch| switches.len() as u32 + switch);
+        path.resize(depth, own);
     }
     // A level at which all nodes are below one switch separates no nodes.
     while paths[0].len() > 1 && paths.iter().all(|path| path[0] == paths[0][0]) {
@@ -122,8 +187,12 @@ fn from_blocks(
     blocks: &[Vec<String>],
     label: String,
 ) -> Result<Box<dyn Topology>> {
-    let names = blocks.concat();
-    unique(&names)?;
+    let mut seen: HashSet<&str> = HashSet::new();
+    let blocks: Vec<Vec<&String>> = blocks
+        .iter()
+        .map(|block| block.iter().filter(|node| seen.insert(node)).collect())
+        .collect();
+    let names: Vec<String> = blocks.iter().flatten().map(|&node| node.clone()).collect();
     if names.is_empty() {
         return Err(Error::new(ErrorKind::Format, "no node is named"));
     }

@@ -1,29 +1,35 @@
 //! Slurm's `topology.yaml`: a list of topologies. The default of the cluster is used, or else the first one.
+//!
+//! Source: topology.yaml(5) and `src/plugins/topology` of Slurm. The `placements` of a torus are shapes that jobs may
+//! get, and say nothing about the network.
 
-use super::hostlist;
-use super::slurm_layout::{Layout, Switch};
-use crate::{Error, ErrorKind, Result};
-use yaml_rust2::{Yaml, YamlLoader};
-
-fn bad(what: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Format, what)
-}
+use super::slurm_layout::{Layout, Switch, Torus};
+use super::yaml::{count, hosts, is_absent, load, text};
+use super::{MAX_SLOTS, bad, hostlist};
+use crate::Result;
+use yaml_rust2::Yaml;
 
 pub(super) fn parse(text: &str) -> Result<Layout> {
-    let documents =
-        YamlLoader::load_from_str(text).map_err(|e| bad(format!("the file is not YAML: {e}")))?;
-    let list = documents.first().and_then(Yaml::as_vec);
-    let list = list.ok_or_else(|| bad("the file is not a list of topologies"))?;
+    of_value(&load(text)?)
+}
+
+/// The layout of a file that was read.
+pub(super) fn of_value(file: &Yaml) -> Result<Layout> {
+    let list = file.as_vec().ok_or_else(|| bad("the file is not a list of topologies"))?;
     let entry = list
         .iter()
         .find(|entry| entry["cluster_default"].as_bool() == Some(true))
         .or(list.first())
         .ok_or_else(|| bad("the list of topologies is empty"))?;
-    let name = entry["topology"].as_str().unwrap_or("without a name");
-    read(entry).map_err(|e| e.at(format!("topology {name}")))
+    let name = text(&entry["topology"]).unwrap_or_else(|| "without a name".into());
+    of_topology(entry).map_err(|e| {
+        let inner = e.place().map_or(String::new(), |place| format!(", {place}"));
+        e.at(format!("topology {name}{inner}"))
+    })
 }
 
-fn read(entry: &Yaml) -> Result<Layout> {
+/// The layout of one topology, which has one of the keys `tree`, `block`, `ring`, `torus3d` and `flat`.
+pub(super) fn of_topology(entry: &Yaml) -> Result<Layout> {
     if let Some(switches) = entry["tree"]["switches"].as_vec() {
         let read = |switch: &Yaml| {
             Ok(Switch {
@@ -35,55 +41,98 @@ fn read(entry: &Yaml) -> Result<Layout> {
         return Ok(Layout::Switches(switches.iter().map(read).collect::<Result<_>>()?));
     }
     if let Some(blocks) = entry["block"]["blocks"].as_vec() {
-        let sizes = entry["block"]["block_sizes"].as_vec().map_or(&[][..], Vec::as_slice);
-        let sizes: Result<Vec<usize>> = sizes
-            .iter()
-            .map(|size| match size.as_i64() {
-                Some(size) if size > 0 => Ok(size as usize),
-                _ => Err(bad("a block size is not a whole number from 1")),
-            })
-            .collect();
         let blocks = blocks.iter().map(|block| hosts(&block["nodes"])).collect::<Result<_>>()?;
-        return Ok(Layout::Blocks(sizes?, blocks));
+        return Ok(Layout::Blocks(block_sizes(&entry["block"]["block_sizes"])?, blocks));
     }
     if let Some(rings) = entry["ring"]["rings"].as_vec() {
-        return match rings.as_slice() {
-            [ring] => Ok(Layout::Ring(hosts(&ring["nodes"])?)),
-            _ => Err(bad(format!("{} rings, which are not connected", rings.len()))),
-        };
+        let rings = rings.iter().map(|ring| hosts(&ring["nodes"])).collect::<Result<_>>()?;
+        return Ok(Layout::Rings(rings));
     }
-    if let Some(toruses) = entry["torus3d"]["toruses"].as_vec() {
-        let [torus] = toruses.as_slice() else {
-            return Err(bad(format!("{} tori, which are not connected", toruses.len())));
-        };
-        let side = |key: &str| match torus["dims"][key].as_i64() {
-            Some(side) if side > 0 => Ok(side as usize),
-            _ => Err(bad(format!("the torus has no dimension {key}"))),
-        };
-        if torus["nodes"].is_badvalue() {
-            return Err(bad("the torus lists regions instead of nodes; only nodes are read"));
-        }
-        // The file lets x vary fastest, which is the last coordinate here.
-        return Ok(Layout::Torus([side("z")?, side("y")?, side("x")?], hosts(&torus["nodes"])?));
+    if let Some(tori) = entry["torus3d"]["toruses"].as_vec() {
+        return Ok(Layout::Tori(tori.iter().map(torus).collect::<Result<_>>()?));
     }
-    Err(bad("it has neither tree, block, ring nor torus3d"))
+    if !is_absent(&entry["flat"]) && entry["flat"].as_bool() != Some(false) {
+        return Ok(Layout::Flat);
+    }
+    Err(bad("it has neither tree, block, ring, torus3d nor flat"))
 }
 
-/// A scalar as text; numbers may be names.
-fn text(value: &Yaml) -> Option<String> {
+/// A list of sizes, or one text `30,120` as in `topology.conf`.
+fn block_sizes(value: &Yaml) -> Result<Vec<usize>> {
+    let wrong = || bad("a block size is not a whole number from 1");
     match value {
-        Yaml::String(text) | Yaml::Real(text) => Some(text.clone()),
-        Yaml::Integer(number) => Some(number.to_string()),
-        _ => None,
+        Yaml::Array(list) => {
+            list.iter().map(|size| count(size, MAX_SLOTS).ok_or_else(wrong)).collect()
+        }
+        value if is_absent(value) => Ok(Vec::new()),
+        value => {
+            let sizes = text(value).ok_or_else(wrong)?;
+            let size = |word: &str| word.trim().parse().ok().filter(|&size: &usize| size > 0);
+            sizes.split(',').map(|word| size(word).ok_or_else(wrong)).collect()
+        }
     }
 }
 
-fn hosts(value: &Yaml) -> Result<Vec<String>> {
-    match text(value) {
-        Some(list) => hostlist::expand(&list),
-        None if value.is_badvalue() || value.is_null() => Ok(Vec::new()),
-        None => Err(bad("a host list is not text")),
+/// A torus with a list of all nodes, or with regions: boxes of the torus with a list of nodes each.
+fn torus(entry: &Yaml) -> Result<Torus> {
+    let dims = point(&entry["dims"], "the torus", "dimension", 1)?;
+    if dims
+        .iter()
+        .try_fold(1usize, |all, &side| all.checked_mul(side).filter(|&n| n <= MAX_SLOTS))
+        .is_none()
+    {
+        return Err(bad(format!("the torus has more than {MAX_SLOTS} points")));
     }
+    let mut torus = Torus { dims, nodes: Vec::new() };
+    let Some(regions) = entry["regions"].as_vec() else {
+        let nodes = hosts(&entry["nodes"])?;
+        let points = dims.iter().product::<usize>();
+        if nodes.len() != points {
+            return Err(bad(format!(
+                "{} nodes are named for a torus of {points} nodes",
+                nodes.len()
+            )));
+        }
+        torus.nodes = nodes.into_iter().enumerate().collect();
+        return Ok(torus);
+    };
+    for region in regions {
+        let anchor = match is_absent(&region["anchor"]) {
+            true => [0; 3],
+            false => point(&region["anchor"], "the anchor of a region", "coordinate", 0)?,
+        };
+        let size = point(&region["dims"], "a region", "dimension", 1)?;
+        if (0..3).any(|k| anchor[k].saturating_add(size[k]) > dims[k]) {
+            return Err(bad("a region ends outside of its torus"));
+        }
+        let nodes = text(&region["nodes"])
+            .map_or_else(|| hosts(&region["nodes"]), |list| hostlist::expand(&list))?;
+        if nodes.len() != size.iter().product::<usize>() {
+            return Err(bad(format!(
+                "{} nodes are named for a region of {}x{}x{} nodes",
+                nodes.len(),
+                size[0],
+                size[1],
+                size[2]
+            )));
+        }
+        for (k, node) in nodes.into_iter().enumerate() {
+            let [x, y, z] = [k % size[0], k / size[0] % size[1], k / (size[0] * size[1])];
+            let at = anchor[0] + x + dims[0] * (anchor[1] + y + dims[1] * (anchor[2] + z));
+            torus.nodes.push((at, node));
+        }
+    }
+    Ok(torus)
+}
+
+/// The numbers x, y and z of a value, each at least `least`.
+fn point(value: &Yaml, whose: &str, what: &str, least: i64) -> Result<[usize; 3]> {
+    let mut numbers = [0; 3];
+    for (number, key) in numbers.iter_mut().zip(["x", "y", "z"]) {
+        let given = value[key].as_i64().filter(|&n| n >= least && n <= MAX_SLOTS as i64);
+        *number = given.ok_or_else(|| bad(format!("{whose} has no {what} {key}")))? as usize;
+    }
+    Ok(numbers)
 }
 
 #[cfg(test)]
@@ -92,7 +141,7 @@ mod tests {
     use crate::topology::Topology;
 
     fn topology(text: &str) -> Result<Box<dyn Topology>> {
-        parse(text)?.build("slurm:x.yaml".into())
+        parse(text)?.build("slurm:x.yaml".into(), &[])
     }
 
     #[test]
@@ -128,13 +177,55 @@ mod tests {
             ("a: b: c", "not YAML"),
             ("", "not a list"),
             ("[]", "empty"),
-            ("- topology: x\n  flat: true", "topology x"),
+            ("- topology: x\n  flat: true", "is flat"),
+            ("- topology: x\n  flat: false", "topology x"),
             ("- tree:\n    switches:\n      - nodes: a", "no name"),
             ("- block:\n    block_sizes: [0]\n    blocks: []", "block size"),
-            ("- torus3d:\n    toruses:\n      - dims: {x: 2}\n        nodes: a", "dimension z"),
+            ("- torus3d:\n    toruses:\n      - dims: {x: 2}\n        nodes: a", "dimension y"),
+            (
+                "- torus3d:\n    toruses:\n      - dims: {x: 2, y: 1, z: 1}\n        nodes: a",
+                "1 nodes are named",
+            ),
+            (
+                "- torus3d:\n    toruses:\n      - dims: {x: 2, y: 1, z: 1}\n        regions:\n          - anchor: {x: 1, y: 0, z: 0}\n            dims: {x: 2, y: 1, z: 1}\n            nodes: n[1-2]",
+                "outside",
+            ),
+            (
+                "- torus3d:\n    toruses:\n      - dims: {x: 2, y: 1, z: 1}\n        regions:\n          - {dims: {x: 1, y: 1, z: 1}, nodes: a}\n          - {dims: {x: 1, y: 1, z: 1}, nodes: b}",
+                "two nodes",
+            ),
         ] {
             let error = topology(text).err().unwrap().to_string();
             assert!(error.contains(what), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn regions_fill_a_part_of_a_torus() {
+        // Two boxes of 2x2x1 nodes at opposite corners of a torus of 4x4x1.
+        let t = topology(
+            "- topology: t\n  torus3d:\n    toruses:\n      - name: t\n        dims: {x: 4, y: 4, z: 1}\n        regions:\n          - anchor: {x: 0, y: 0, z: 0}\n            dims: {x: 2, y: 2, z: 1}\n            nodes: a[1-4]\n          - anchor: {x: 2, y: 2, z: 0}\n            dims: {x: 2, y: 2, z: 1}\n            nodes: b[1-4]\n        placements:\n          - dims: {x: 2, y: 2, z: 1}\n",
+        )
+        .unwrap();
+        assert_eq!((t.slots(), t.slot_name(4)), (8, Some("b1")));
+        // a1 is at (0,0), a4 at (1,1), b1 at (2,2), b4 at (3,3), which is next to (0,0) around both edges.
+        assert_eq!(
+            [t.distance(0, 3), t.distance(0, 4), t.distance(0, 7), t.distance(3, 4)],
+            [2, 4, 2, 2]
+        );
+        assert_eq!(t.as_part_of_grid().unwrap().0.dims(), [1, 4, 4]);
+    }
+
+    #[test]
+    fn rings_apart_are_farther_than_anything_in_a_ring() {
+        let t = topology(
+            "- topology: r\n  ring:\n    rings:\n      - {ring: r1, nodes: \"a[1-6]\"}\n      - {ring: r2, nodes: \"b[1-4]\"}\n",
+        )
+        .unwrap();
+        assert_eq!(t.slots(), 10);
+        assert_eq!(
+            [t.distance(0, 3), t.distance(6, 8), t.distance(0, 6), t.distance(5, 9)],
+            [3, 2, 4, 4]
+        );
     }
 }
