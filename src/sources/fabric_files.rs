@@ -48,7 +48,7 @@ impl Source for FabricFiles {
         let mut problem = None;
         let mut best: Option<HostNetwork> = None;
         for file in &files {
-            match topology::read_fabric(&file.display().to_string()) {
+            match topology::read_fabric_of(&file.display().to_string(), &surroundings.names()) {
                 Ok(topology) => {
                     let origin = format!("the file {}", file.display());
                     let network = HostNetwork::by_name(topology.into(), surroundings.hosts, origin);

@@ -59,7 +59,7 @@ fn network(
 ) -> Result<Option<HostNetwork>> {
     let origin = String::new();
     if let Some(text) = &cluster.topology {
-        let topology = read(text, site_file)?;
+        let topology = read(text, site_file, &surroundings.names())?;
         let network = HostNetwork::by_name(topology.into(), hosts, origin);
         return Ok(Some(network).filter(|network| network.known() > 0));
     }
@@ -80,12 +80,12 @@ fn network(
 }
 
 /// A description as `--topology` takes it, or the name of a file: relative names begin at the site file.
-fn read(text: &str, site_file: &Path) -> Result<Box<dyn topology::Topology>> {
+fn read(text: &str, site_file: &Path, names: &[String]) -> Result<Box<dyn topology::Topology>> {
     if topology::is_description(text) {
         return topology::parse(text);
     }
     let file = site_file.parent().unwrap_or(Path::new("/")).join(text);
-    topology::read_fabric(&file.display().to_string())
+    topology::read_fabric_of(&file.display().to_string(), names)
 }
 
 /// Nodes whose names have the coordinates in a torus.

@@ -46,7 +46,8 @@ impl Source for SlurmFiles {
         let Some(file) = files.into_iter().find(|file| file.is_file()) else {
             return Ok(Answer::Nothing("there is no topology.conf of Slurm on this node".into()));
         };
-        let topology = topology::parse(&format!("slurm:{}", file.display()))?;
+        let topology =
+            topology::read_fabric_of(&file.display().to_string(), &surroundings.names())?;
         let origin = format!("Slurm ({})", file.display());
         let network = HostNetwork::by_name(topology.into(), surroundings.hosts, origin);
         if network.known() == 0 {

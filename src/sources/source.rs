@@ -20,6 +20,12 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
+    /// The names and positions of the nodes, for descriptions that name no hosts.
+    pub fn names(&self) -> Vec<String> {
+        let of = |host: &Host| [host.name.clone(), host.position.clone()];
+        self.hosts.iter().flat_map(of).filter(|name| !name.is_empty()).collect()
+    }
+
     /// A path below the root: `path` begins with `/`.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
