@@ -262,6 +262,7 @@ fn launched() -> Record {
             place_of_process: [0, 4, 2, 1, 5, 3].map(|core| vec![0, core]).to_vec(),
             level_names: vec!["node".into(), "package".into(), "core".into()],
             level_costs: vec![100, 10, 2, 1],
+            ..Default::default()
         },
         ..Default::default()
     };

@@ -149,15 +149,18 @@ fn signature_of_options(options: &decide::Options, searchers: usize) -> u64 {
         .value()
 }
 
-/// Signature of places that were discovered.
+/// Signature of places that were discovered. Rails belong to it where a node has several.
 fn signature_of_found(placement: &Placement) -> u64 {
     let numbers = |list: &[u32]| list.iter().map(|&n| u64::from(n)).collect::<Vec<u64>>();
     let start = Signature::new().words(numbers(&placement.node_of_process));
     let paths = placement.place_of_process.iter();
-    paths
+    let signature = paths
         .fold(start, |signature, path| signature.words(numbers(path)))
-        .words(placement.level_costs.iter().copied())
-        .value()
+        .words(placement.level_costs.iter().copied());
+    match placement.devices.has_several_rails() {
+        true => signature.words(numbers(&placement.devices.rail_of_process)).value(),
+        false => signature.value(),
+    }
 }
 
 /// The largest file of a topology whose content is part of its signature.

@@ -13,10 +13,12 @@
 //! Version 1 has no [`Record::unfinished`] at the end. Version 3 has, behind what version 2 has, a
 //! second value with the program's identity and the history ([`Record::identity`],
 //! [`Record::history`]), version 4 a third one with times in MPI, version 5 a fourth one with the orders
-//! of topologies ([`Record::constructed`]).
+//! of topologies ([`Record::constructed`]), version 6 a fifth one with the GPUs and rails of the launches
+//! ([`Placement::devices`](super::Placement::devices)).
 //! The checksum finds damage, but not forged files. A body with the right checksum is therefore still checked
 //! field by field. Reading never allocates more than a small multiple of the size of the file.
 
+use super::Devices;
 use super::Record;
 use super::history::{InMpi, Past, joined};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -29,7 +31,7 @@ use std::path::Path;
 /// First bytes of every record file.
 pub const MAGIC: [u8; 8] = *b"RKWEAVE\n";
 /// Version of the format that this crate writes.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Length of the header in bytes.
 pub(super) const HEADER: usize = 24;
 /// Largest file that is read: a full matrix of 32768 tasks, with room to spare.
@@ -68,6 +70,9 @@ impl Times {
     }
 }
 
+/// What version 6 adds: the devices of the launch, and of the one in the launcher's order.
+type LaunchDevices = (Devices, Option<Devices>);
+
 /// The fields in front of the matrix: what a listing needs, without reading the rest.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Head {
@@ -89,7 +94,11 @@ pub fn encode(record: &Record) -> Result<Vec<u8>> {
 pub(super) fn encode_with(record: &Record, history: &[Past]) -> Result<Vec<u8>> {
     let failed = |e| Error::new(ErrorKind::Format, format!("cannot encode the record: {e}"));
     let tail = (&record.identity, history);
-    let parts = (record, tail, Times::of(record, history), &record.constructed);
+    let devices = (
+        &record.launch.placement.devices,
+        record.baseline.as_ref().map(|baseline| &baseline.placement.devices),
+    );
+    let parts = (record, tail, Times::of(record, history), &record.constructed, devices);
     let body = postcard::to_allocvec(&parts).map_err(failed)?;
     Ok(seal(MAGIC, VERSION, &body))
 }
@@ -161,6 +170,14 @@ fn decode_body(version: u64, body: &[u8]) -> postcard::Result<(Record, &[u8])> {
         }
         if version > 4 {
             (record.constructed, rest) = postcard::take_from_bytes(rest)?;
+        }
+        if version > 5 {
+            let ((launch, baseline), after) = postcard::take_from_bytes::<LaunchDevices>(rest)?;
+            record.launch.placement.devices = launch;
+            if let (Some(before), Some(devices)) = (&mut record.baseline, baseline) {
+                before.placement.devices = devices;
+            }
+            rest = after;
         }
         record.identity = identity;
         // Drops what exceeds the bounds of a history.
@@ -360,11 +377,11 @@ mod tests {
         let written = encode(&record).unwrap();
         // Behind the launches there is one byte that says that this one was finished, which version
         // 1 did not have, two for an empty identity and history, which version 2 did not have, three for
-        // no times in MPI, which version 3 did not have, and one for no orders of topologies, which
-        // version 4 did not have.
+        // no times in MPI, which version 3 did not have, one for no orders of topologies, which
+        // version 4 did not have, and five for no devices, which version 5 did not have.
         let body = &written[HEADER..];
-        assert_eq!(body[body.len() - 7..], [0; 7]);
-        for (version, less) in [(1, 7), (2, 6), (3, 4), (4, 1)] {
+        assert_eq!(body[body.len() - 12..], [0; 12]);
+        for (version, less) in [(1, 12), (2, 11), (3, 9), (4, 6), (5, 5)] {
             let bytes = seal(MAGIC, version, &body[..body.len() - less]);
             assert_eq!(decode(&bytes).unwrap(), record, "version {version}");
             assert!(decode(&seal(MAGIC, version, body)).is_err());
@@ -422,7 +439,7 @@ mod tests {
     #[test]
     fn committed_records_of_older_versions_are_read() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
-        for version in [1, 2, 3, 4] {
+        for version in [1, 2, 3, 4, 5] {
             let record = read_file(&directory.join(format!("version{version}.rkw"))).unwrap();
             assert_eq!(record.key, "fixture-n4", "version {version}");
             assert_eq!(record.matrix.tasks(), 4);
@@ -434,6 +451,7 @@ mod tests {
             assert_eq!((record.identity.as_str(), record.history.len()), (identity, launches));
             let calls = record.launch.in_mpi.map(|in_mpi| in_mpi.calls);
             assert_eq!(calls, (version >= 4).then_some(99));
+            assert_eq!(record.constructed.len(), usize::from(version >= 5));
             let again = decode(&encode(&record).unwrap()).unwrap();
             assert_eq!(again, record);
         }
@@ -461,6 +479,22 @@ mod tests {
         assert_eq!(read.history[0].in_mpi, in_mpi);
         record.launch.in_mpi = Some(InMpi { mean_seconds: f64::NAN, ..InMpi::default() });
         assert_eq!(decode(&encode(&record).unwrap()).unwrap().launch.in_mpi, None);
+    }
+
+    #[test]
+    fn devices_are_kept() {
+        let mut record = sample("a", 5);
+        let devices = Devices {
+            rails_of_node: vec![vec!["mlx5_0".into(), "mlx5_1".into()], Vec::new()],
+            gpus_of_node: vec![vec!["cuda0".into()], vec!["cuda0".into()]],
+            rail_of_process: vec![1, 0, 1, 0, crate::store::NO_DEVICE],
+            gpu_of_process: vec![0; 5],
+        };
+        record.launch.placement.devices = devices.clone();
+        record.baseline = Some(record.launch.clone());
+        assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
+        record.launch.placement.devices.rail_of_process[4] = 0;
+        assert!(decode(&encode(&record).unwrap()).is_err(), "a rail that its node does not have");
     }
 
     proptest! {

@@ -1,8 +1,10 @@
 //! The figures of a record: for scripts as JSON (these fields), for people as text.
 
+mod rails;
 mod ranking;
 mod text;
 
+pub use rails::RailSummary;
 pub use ranking::{Pair, Sender, top_pairs};
 
 use crate::decide::LaunchTimes;
@@ -33,6 +35,10 @@ pub struct Summary {
     pub tasks: usize,
     /// Number of nodes; 0 if they are not known.
     pub nodes: usize,
+    /// The rails of the nodes with their traffic between nodes, node by node; empty if they are not known.
+    pub rails: Vec<RailSummary>,
+    /// Name of the GPU that is nearest to each task; empty if the nodes have none, or they are not known.
+    pub gpu_of_task: Vec<Option<String>>,
     /// Mode of the launch that recorded it.
     pub mode: LaunchMode,
     /// True if that launch ran in another rank order than the launcher's.
@@ -161,6 +167,8 @@ impl Summary {
             recorded_at: record.recorded_at,
             tasks: matrix.tasks(),
             nodes: launch.placement.node_names.len(),
+            rails: rails::of_launch(launch, &matrix),
+            gpu_of_task: rails::gpus_of_tasks(launch, matrix.tasks()),
             mode: launch.mode,
             reordered: launch.is_reordered(),
             process_of_task: launch.process_of_task.clone(),
