@@ -141,7 +141,7 @@ pub(super) fn arranged(found: Vec<Device>, pus: &[usize]) -> Vec<Device> {
             Some(Device { bus_id, pus: local, ..device })
         })
         .collect();
-    devices.sort_by(|a, b| (a.kind, number(&a.bus_id)).cmp(&(b.kind, number(&b.bus_id))));
+    devices.sort_by_key(|device| (device.kind, number(&device.bus_id)));
     devices.dedup_by(|a, b| (a.kind, &a.bus_id) == (b.kind, &b.bus_id));
     devices.truncate(MOST_DEVICES);
     devices

@@ -264,6 +264,10 @@ def machines(make):
     card = regular(two)
     host(card.below("Package")[1], B("0000:ae", B("0000:ae:00.0", mlx(0, "0000:af:00.0", net="ib0"), mlx(1, "0000:af:00.1", net="ib1"))))
     host(card.below("Package")[0], B("0000:00", B("0000:00:1c.0", ethernet("eno1", "0000:02:00.0"))))
+    small = regular([("Package", 2), ("NUMA", 1), ("Core", 1)])
+    for k, package in enumerate(small.below("Package")):
+        host(package, B(f"0000:{k}0", B(f"0000:{k}0:01.0", mlx(k, f"0000:{k}1:00.0")), B(f"0000:{k}0:02.0", cuda(k, f"0000:{k}2:00.0", NVIDIA_A100))))
+    made["2core-2gpu-2nic.xml"] = Xml(small, 2)
     made["dual-port-card.xml"] = Xml(card, 2)
 
     def virtual(model):
@@ -305,7 +309,7 @@ def machines(make):
         functions = [F(f"0000:{bus:02x}:1b.0", "0200 [1d0f:efa1] [1d0f:efa1] 00", ("fabric", f"rdmap{bus}s27")), F(f"0000:{bus:02x}:1c.0", NVIDIA_A100), F(f"0000:{bus:02x}:1d.0", NVIDIA_A100)]
         host(package, B(f"0000:{bus:02x}", *functions))
     host(efa.below("Package")[0], B("0000:00", ethernet("ens5", "0000:00:05.0", "0200 [1d0f:ec20] [1d0f:ec20] 00")))
-    made["sys-efa-4gpu.sys"] = Sys(efa)
+    made["sys-efa-4gpu.sys"] = Sys(efa, drivers=False)
     cloud = regular([("Package", 1), ("NUMA", 2), ("L3Cache", 2), ("Core", 2)])
     at = "devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/00000101-0000-1000-8000-000000000000/pci0101:00/0101:00:00.0"
     made["sys-cloud-vmbus.sys"] = Sys(cloud, extra=[f"{at}/class=0x020700", f"{at}/vendor=0x15b3", f"{at}/numa_node=1", f"class/infiniband/mlx5_ib0 -> ../../{at}/infiniband/mlx5_ib0", f"{at}/infiniband/mlx5_ib0/ports/1/state=4: ACTIVE", f"bus/pci/devices/0101:00:00.0 -> ../../../{at}", "class/net/eth0 -> ../../devices/LNXSYSTM:00/LNXSYBUS:00/VMBUS:00/net/eth0"])
