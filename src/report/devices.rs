@@ -88,7 +88,7 @@ impl MachineDevices {
         let mut out = String::new();
         let mut row = |[name, bus, pus, last]: [&str; 4]| {
             let name = printable(name);
-            out.push_str(&format!("  {name:<18}  {bus:<12}  {pus:<16}  {last}").trim_end());
+            out.push_str(format!("  {name:<18}  {bus:<12}  {pus:<16}  {last}").trim_end());
             out.push('\n');
         };
         if !self.gpus.is_empty() {

@@ -118,7 +118,7 @@ fn pus_below(object: &Node) -> CpuSet {
 }
 
 fn refuse(what: String) -> Error {
-    Error::new(ErrorKind::Format, what).advise("write one with `lstopo --no-io --of xml FILE.xml`")
+    Error::new(ErrorKind::Format, what).advise("write one with `lstopo --of xml FILE.xml`")
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use super::cpuset::CpuSet;
 use super::device::{Device, DeviceKind, MOST_DEVICES, is_name};
 use super::pci::{PciType, bus_id};
 use roxmltree::Node;
+use std::collections::HashSet;
+use std::rc::Rc;
 
 /// More bridges than this are not above a PCI function; real machines have at most ten.
 const MOST_BRIDGES: usize = 64;
@@ -46,7 +48,7 @@ struct Function<'a> {
 /// PCI function that they belong to.
 struct Visit<'a, 'i> {
     node: Node<'a, 'i>,
-    path: Vec<String>,
+    path: Rc<Vec<String>>,
     local: Option<Node<'a, 'i>>,
     function: Option<usize>,
 }
@@ -55,23 +57,22 @@ struct Visit<'a, 'i> {
 /// kinds of `OSDev` are numbered.
 pub(super) fn devices(root: Node<'_, '_>, is_version_3: bool) -> Vec<Device> {
     let functions = functions(root, is_version_3);
-    let is_real = |function: &&Function<'_>| !function.is_virtual;
-    // The virtual functions of an adapter have its bus, or the next one.
-    let beside = |function: &Function<'_>| {
-        functions.iter().filter(is_real).any(|real| {
-            real.pci.vendor == function.pci.vendor
-                && real.path.len() == function.path.len()
-                && real.path[..real.path.len() - 1] == function.path[..function.path.len() - 1]
-        })
+    // Virtual functions hang below the same bridge as their physical function.
+    let card = |function: &Function<'_>| {
+        let above = &function.path[..function.path.len().saturating_sub(1)];
+        (function.pci.vendor, above.to_vec())
     };
-    let kept = functions.iter().filter(|function| !function.is_virtual || !beside(function));
+    let real: HashSet<_> =
+        functions.iter().filter(|function| !function.is_virtual).map(card).collect();
+    let kept =
+        functions.iter().filter(|function| !function.is_virtual || !real.contains(&card(function)));
     kept.filter_map(device).collect()
 }
 
 /// The PCI functions in the order of the document. One pass, so that deep nesting takes linear time.
 fn functions<'a>(root: Node<'a, '_>, is_version_3: bool) -> Vec<Function<'a>> {
     let mut functions: Vec<Function<'a>> = Vec::new();
-    let mut open = vec![Visit { node: root, path: Vec::new(), local: None, function: None }];
+    let mut open = vec![Visit { node: root, path: Rc::default(), local: None, function: None }];
     while let Some(Visit { node, mut path, mut local, mut function }) = open.pop() {
         match node.attribute("type") {
             Some("Bridge") => {
@@ -81,12 +82,12 @@ fn functions<'a>(root: Node<'a, '_>, is_version_3: bool) -> Vec<Function<'a>> {
                     bus_id(&format!("{domain}:{}", buses.split('-').next()?))
                 };
                 let own = node.attribute("pci_busid").and_then(bus_id).or_else(behind);
-                path.extend(own);
+                Rc::make_mut(&mut path).extend(own);
                 function = None;
             }
             Some("PCIDev") => {
                 function = read_function(&node, &path, local).map(|read| {
-                    path.clone_from(&read.path);
+                    path = Rc::new(read.path.clone());
                     functions.push(read);
                     functions.len() - 1
                 });
@@ -105,7 +106,7 @@ fn functions<'a>(root: Node<'a, '_>, is_version_3: bool) -> Vec<Function<'a>> {
         }
         let children = node.children().filter(|child| child.has_tag_name("object"));
         let at = open.len();
-        open.extend(children.map(|node| Visit { node, path: path.clone(), local, function }));
+        open.extend(children.map(|node| Visit { node, path: Rc::clone(&path), local, function }));
         open[at..].reverse();
     }
     functions
@@ -190,4 +191,119 @@ fn device(function: &Function<'_>) -> Option<Device> {
         pus: function.pus.clone(),
         pci_path: function.path.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::topology::{DeviceKind, Machine};
+
+    const MACHINE: &str = r#"<object type="Machine" cpuset="0x3"><object type="Package" cpuset="0x1"><object type="PU" os_index="0"/>"#;
+    const REST: &str = r#"</object><object type="Package" cpuset="0x2"><object type="PU" os_index="1"/></object></object></topology>"#;
+
+    /// The machine with these objects in its first package.
+    fn machine(version: &str, objects: &str) -> Machine {
+        let text = format!("<topology version=\"{version}\">{MACHINE}{objects}{REST}");
+        Machine::from_hwloc_xml(&text).unwrap()
+    }
+
+    fn names(machine: &Machine) -> Vec<(DeviceKind, &str, String)> {
+        let devices = machine.devices().iter();
+        devices.map(|d| (d.kind, d.name.as_str(), d.pus.to_string())).collect()
+    }
+
+    fn function(id: &str, pci: &str, inside: &str) -> String {
+        format!("<object type=\"PCIDev\" pci_busid=\"{id}\" pci_type=\"{pci}\">{inside}</object>")
+    }
+
+    fn os(kind: u32, name: &str) -> String {
+        format!("<object type=\"OSDev\" osdev_type=\"{kind}\" name=\"{name}\"/>")
+    }
+
+    #[test]
+    fn kinds_of_devices_have_other_numbers_in_version_3() {
+        let both = |kind_2: u32, kind_3: u32, pci: &str, name: &str| {
+            let found = ["2.0", "3.0"].map(|version| {
+                let kind = if version == "3.0" { kind_3 } else { kind_2 };
+                let machine = machine(version, &function("0000:01:00.0", pci, &os(kind, name)));
+                machine.devices().first().map(|device| (device.kind, device.name.clone()))
+            });
+            assert_eq!(found[0], found[1]);
+            found[0].clone().map(|(kind, _)| kind)
+        };
+        assert_eq!(both(3, 32, "0207 [15b3:1]", "mlx5_0"), Some(DeviceKind::Nic));
+        assert_eq!(both(2, 16, "0200 [8086:1]", "eth0"), Some(DeviceKind::Nic));
+        assert_eq!(both(5, 12, "1200 [1002:1]", "rsmi0"), Some(DeviceKind::Gpu));
+        assert_eq!(both(0, 1, "0108 [144d:1]", "nvme0n1"), None);
+        assert_eq!(both(6, 2, "0502 [8086:1]", "mem0"), None, "memory is no network");
+    }
+
+    #[test]
+    fn the_path_and_the_local_pus_are_those_around() {
+        let inner = function("0000:02:00.0", "0302 [10de:1]", &os(5, "cuda0"));
+        let bridges = format!(
+            "<object type=\"Bridge\" bridge_pci=\"0000:[00-02]\"><object type=\"Bridge\" \
+             pci_busid=\"0000:00:01.0\" bridge_pci=\"0000:[02-02]\">{inner}</object></object>"
+        );
+        let machine = machine("2.0", &bridges);
+        assert_eq!(names(&machine), [(DeviceKind::Gpu, "cuda0", "0".to_string())]);
+        assert_eq!(machine.devices()[0].pci_path, ["0000:00", "0000:00:01.0", "0000:02:00.0"]);
+    }
+
+    #[test]
+    fn names_without_a_function_and_functions_without_an_address_are_none() {
+        let nic = os(3, "mlx5_0");
+        for objects in [
+            nic.clone(),
+            function("", "0207 [15b3:1]", &nic),
+            function("01:00", "0207 [15b3:1]", &nic),
+            function("0000:01:00.0", "0207 [15b3:1]", ""),
+            function("0000:01:00.0", "0207 [15b3:1]", &os(3, "")),
+            function("0000:01:00.0", "0207 [15b3:1]", &os(3, "a b")),
+            function("0000:01:00.0", "0c03 [8086:1]", &os(2, "usb0")),
+            // The name belongs to another function: one that is a bridge away.
+            function(
+                "0000:01:00.0",
+                "0207 [15b3:1]",
+                &format!("<object type=\"Bridge\">{nic}</object>"),
+            ),
+        ] {
+            assert!(machine("2.0", &objects).devices().is_empty(), "{objects}");
+        }
+        let twice = function("0000:01:00.0", "0207 [15b3:1]", &nic).repeat(2);
+        assert_eq!(machine("2.0", &twice).devices().len(), 1);
+    }
+
+    #[test]
+    fn deep_bridges_end() {
+        let many = "<object type='Bridge' pci_busid='0000:01:00.0'>";
+        let nic = function("0000:02:00.0", "0207 [15b3:1]", &os(3, "mlx5_0"));
+        for (depth, devices) in [(10, 1), (3000, 0)] {
+            let objects = format!("{}{nic}{}", many.repeat(depth), "</object>".repeat(depth));
+            assert_eq!(machine("2.0", &objects).devices().len(), devices);
+        }
+    }
+
+    proptest::proptest! {
+        /// Damage gives an error or a machine with at most the devices that are in the text.
+        #[test]
+        fn damaged_devices_are_survived(
+            at in 0usize..2000,
+            cut in 0usize..40,
+            put in proptest::collection::vec(proptest::sample::select(b"0129af:.-[]<>/\"= PCIDev".to_vec()), 0..8),
+        ) {
+            let objects = function("0000:01:00.0", "0302 [10de:1]", &os(5, "cuda0"))
+                + &function("0000:02:00.0", "0207 [15b3:1]", &os(3, "mlx5_0"));
+            let mut text = format!(
+                "<topology version=\"2.0\">{MACHINE}<object type=\"Bridge\" bridge_pci=\"0000:[00-02]\">{objects}</object>{REST}"
+            ).into_bytes();
+            let at = at % text.len();
+            let end = (at + cut).min(text.len());
+            text.splice(at..end, put);
+            let text = String::from_utf8(text).unwrap();
+            if let Ok(machine) = Machine::from_hwloc_xml(&text) {
+                proptest::prop_assert!(machine.devices().len() <= 2);
+                proptest::prop_assert!(machine.rails_of_gpus().len() <= 2);
+            }
+        }
+    }
 }

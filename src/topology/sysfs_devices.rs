@@ -304,4 +304,27 @@ class/infiniband/mlx5_1 -> ../../devices/pci0000:00/0000:00:01.0/0000:01:00.1/in
         let names: Vec<String> = devices(&files).into_iter().map(|device| device.1).collect();
         assert_eq!(names, ["0000:01:00.0", "card7"]);
     }
+
+    proptest::proptest! {
+        /// Damage gives an error or a machine with at most the device that is in the listing.
+        #[test]
+        fn damaged_listings_are_survived(
+            at in 0usize..1000,
+            cut in 0usize..40,
+            put in proptest::collection::vec(proptest::sample::select(b"0129afx:.-[]/=> \n".to_vec()), 0..8),
+        ) {
+            let place = "devices/pci0000:00/0000:00:01.0/0000:01:00.0/infiniband/mlx5_0";
+            let text = format!(
+                "devices/system/cpu/cpu[0-3]/topology/core_cpus_list=0-1\n{NIC}class/infiniband/mlx5_0 -> ../../{place}\n"
+            );
+            let mut text = text.into_bytes();
+            let at = at % text.len();
+            let end = (at + cut).min(text.len());
+            text.splice(at..end, put);
+            let text = String::from_utf8(text).unwrap();
+            if let Ok(machine) = Machine::from_sys_listing(&text) {
+                proptest::prop_assert!(machine.devices().len() <= 1);
+            }
+        }
+    }
 }

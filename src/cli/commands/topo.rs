@@ -85,7 +85,8 @@ impl Args {
                 Shown { topology: topology::parse(spec)?, names: Vec::new(), devices: None }
             }
             (None, Some(file)) => {
-                shown_machine(&read_machine(file)?, file, |_| format!("hwloc:{file}"))?
+                let (machine, kind) = read_machine(file)?;
+                shown_machine(&machine, file, |_| format!("{kind}:{file}"))?
             }
             (None, None) => {
                 let machine = Machine::from_sysfs(Path::new("/sys"))?;
@@ -102,8 +103,8 @@ impl Args {
     }
 }
 
-/// The machine in a file: XML of hwloc, or a listing of /sys.
-fn read_machine(path: &str) -> Result<Machine> {
+/// The machine in a file, and the kind of the file: XML of hwloc, or a listing of /sys.
+fn read_machine(path: &str) -> Result<(Machine, &'static str)> {
     let bytes = file::read_given(Path::new(path), LARGEST, |_| true)
         .map_err(|e| Error::io("cannot read the machine", Path::new(path), &e))?;
     let text = String::from_utf8(bytes).map_err(|_| {
@@ -112,11 +113,14 @@ fn read_machine(path: &str) -> Result<Machine> {
             .advise("a file from 'lstopo --of xml FILE'")
     })?;
     let is_listing = text.lines().any(|line| line.starts_with("devices/system/cpu/"));
-    match is_listing {
-        true => Machine::from_sys_listing(&text),
-        false => Machine::from_hwloc_xml(&text),
-    }
-    .map_err(|e| e.at(path))
+    let machine = match is_listing {
+        true => Machine::from_sys_listing(&text).map(|machine| (machine, "sys")),
+        false => Machine::from_hwloc_xml(&text).map(|machine| (machine, "hwloc")),
+    };
+    machine.map_err(|e| {
+        let line = e.place().map_or(String::new(), |place| format!(", {place}"));
+        e.at(format!("{path}{line}"))
+    })
 }
 
 /// A machine with one slot for each PU. `place` is where it was read.

@@ -269,6 +269,34 @@ mod tests {
     }
 
     #[test]
+    fn traffic_between_nodes_is_charged_to_the_rails_of_its_tasks() {
+        let mut record = record();
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        record.launch.placement.devices = crate::store::Devices {
+            rails_of_node: vec![names(&["hsn0", "hsn1"]), names(&["hsn0"])],
+            gpus_of_node: vec![names(&["cuda0"]), Vec::new()],
+            rail_of_process: vec![1, 0, 0, 0],
+            gpu_of_process: vec![0, 0, crate::store::NO_DEVICE, crate::store::NO_DEVICE],
+        };
+        let s = Summary::new(&record, &Kind::ALL);
+        let rails: Vec<_> = s
+            .rails
+            .iter()
+            .map(|r| (r.node.as_str(), r.rail.as_str(), r.tasks, r.sent, r.received))
+            .collect();
+        let expected =
+            [("n0", "hsn0", 1, 0, 0), ("n0", "hsn1", 1, 100, 50), ("n1", "hsn0", 2, 50, 100)];
+        assert_eq!(rails, expected);
+        let gpu = Some("cuda0".to_string());
+        assert_eq!(s.gpu_of_task, [gpu.clone(), None, gpu, None]);
+        let text = s.text();
+        for part in ["3 on all nodes", "hsn0 of n1: 50 B out, 100 B in (50.0 %", "near to 2 tasks"]
+        {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
     fn what_was_modelled_and_what_took_no_time_is_not_taken_for_measured() {
         let mut record = record();
         let sent = Traffic { bytes: 5, messages: 1 };

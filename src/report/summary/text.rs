@@ -62,28 +62,29 @@ impl Summary {
     fn device_lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         let sum = |rail: &RailSummary| rail.sent.saturating_add(rail.received);
-        if let Some(busiest) =
-            self.rails.iter().max_by_key(|&rail| (sum(rail), Reverse(&rail.rail)))
+        let mut of_node: BTreeMap<&str, usize> = BTreeMap::new();
+        self.rails.iter().for_each(|rail| *of_node.entry(&rail.node).or_default() += 1);
+        let busiest = self.rails.iter().max_by_key(|&rail| (sum(rail), Reverse(&rail.rail)));
+        // With a single rail everything goes through it.
+        if let (Some(busiest), Some(&most)) =
+            (busiest, of_node.values().max().filter(|&&most| most > 1))
         {
-            let mut of_node: BTreeMap<&str, usize> = BTreeMap::new();
-            self.rails.iter().for_each(|rail| *of_node.entry(&rail.node).or_default() += 1);
-            let [least, most] = [of_node.values().min(), of_node.values().max()];
-            let each = match (least, most) {
-                (Some(least), Some(most)) if least == most => format!("{least} on each node"),
-                _ => format!("{} on all nodes", self.rails.len()),
+            let mut text = match of_node.values().all(|&rails| rails == most) {
+                true => format!("{most} on each node"),
+                false => format!("{} on all nodes", self.rails.len()),
             };
-            let load = match sum(busiest) {
-                0 => String::new(),
-                most => format!(
+            if sum(busiest) > 0 {
+                let all = self.rails.iter().map(sum).fold(0, u64::saturating_add);
+                text.push_str(&format!(
                     "; most traffic through {} of {}: {} out, {} in ({} of all rails)",
                     units::printable(&busiest.rail),
                     units::printable(&busiest.node),
                     units::bytes(busiest.sent),
                     units::bytes(busiest.received),
-                    units::percent(most, self.rails.iter().map(sum).fold(0, u64::saturating_add))
-                ),
-            };
-            lines.push(("rails", each + &load));
+                    units::percent(sum(busiest), all)
+                ));
+            }
+            lines.push(("rails", text));
         }
         let with_gpu = self.gpu_of_task.iter().flatten().count();
         if with_gpu > 0 {
