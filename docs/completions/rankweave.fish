@@ -158,7 +158,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l progress -d
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l json -d 'Print the metrics as JSON; those of links are null where the topology has no links'
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology, in any form that \'rankweave map --topology\' takes' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this XML file of hwloc (lstopo --of xml FILE)' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this file: XML of hwloc (lstopo --of xml FILE), or a listing of /sys (gather-machine)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print the topology as JSON; up to 64 slots with the distances of all pairs'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l store -d 'Directory where matrices are kept between launches' -r -F

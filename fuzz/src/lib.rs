@@ -7,6 +7,7 @@
 mod formats;
 mod launch;
 pub mod limits;
+mod machine;
 mod mapping;
 mod store;
 mod topology;
@@ -36,6 +37,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("format_treematch", |bytes| formats::reader("treematch", bytes)),
     ("formats_detect", formats::detection),
     ("identity", launch::identities),
+    ("machine", machine::description),
     ("mapping", mapping::algorithm),
     ("settings", launch::settings),
     ("spill", store::spill_file),

@@ -151,7 +151,8 @@ fn signature_of_options(options: &decide::Options, searchers: usize) -> u64 {
         .value()
 }
 
-/// Signature of places that were discovered, and of the network between their nodes.
+/// Signature of places that were discovered, and of the network between their nodes. Rails belong to it where a
+/// node has several.
 fn signature_of_found(placement: &Placement, network: u64) -> u64 {
     let numbers = |list: &[u32]| list.iter().map(|&n| u64::from(n)).collect::<Vec<u64>>();
     let start = Signature::new().words(numbers(&placement.node_of_process));
@@ -159,6 +160,10 @@ fn signature_of_found(placement: &Placement, network: u64) -> u64 {
     let signature = paths
         .fold(start, |signature, path| signature.words(numbers(path)))
         .words(placement.level_costs.iter().copied());
+    let signature = match placement.devices.has_several_rails() {
+        true => signature.words(numbers(&placement.devices.rail_of_process)),
+        false => signature,
+    };
     // Orders that were kept when no network was known are found again.
     if network == 0 { signature.value() } else { signature.word(network).value() }
 }

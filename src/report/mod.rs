@@ -5,6 +5,7 @@
 //! the axes are labelled so.
 
 mod cell_image;
+mod devices;
 pub mod figure;
 pub mod grid;
 pub mod html;
@@ -14,5 +15,6 @@ pub mod summary;
 pub mod terminal;
 pub mod units;
 
+pub use devices::MachineDevices;
 pub use grid::Grid;
 pub use summary::Summary;

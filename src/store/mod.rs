@@ -15,6 +15,7 @@
 //! one takes its name, and a file of a newer version is not changed.
 
 mod damaged_files;
+mod devices;
 mod directory;
 mod failed_run;
 mod fitting;
@@ -34,6 +35,7 @@ mod standing;
 mod user_choice;
 mod verdict;
 
+pub use devices::{Devices, NO_DEVICE};
 pub use directory::{Entry, Store};
 pub use failed_run::StoredRun;
 pub use fitting::{Fit, Fitting};

@@ -1,8 +1,10 @@
 //! Where the processes of a launch ran: which share a node, and where inside it each may run.
 
+use super::Devices;
 use serde::{Deserialize, Serialize};
 
-/// The places of all processes, by launcher rank. Records and spill files hold its fields in this order.
+/// The places of all processes, by launcher rank. Records and spill files hold its fields in this order, but for the
+/// devices: a record has these at its end, and spill files do not have them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// Node of each process, numbered from 0 in the order of first appearance; empty when not known.
@@ -23,6 +25,9 @@ pub struct Placement {
     /// The physical position of each node, where the system gives one; not kept in files.
     #[serde(skip)]
     pub node_positions: Vec<String>,
+    /// The GPUs and rails of the nodes, and those of each process.
+    #[serde(skip)]
+    pub devices: Devices,
 }
 
 impl Placement {
@@ -45,7 +50,7 @@ impl Placement {
         if self.place_of_process.iter().any(|place| place.len() != depth) {
             return Some("the places of its processes have different numbers of levels".into());
         }
-        None
+        self.devices.inconsistency(&self.node_of_process, nodes)
     }
 }
 

@@ -13,10 +13,12 @@
 //! Version 1 has no [`Record::unfinished`] at the end. Version 3 has, behind what version 2 has, a
 //! second value with the program's identity and the history ([`Record::identity`],
 //! [`Record::history`]), version 4 a third one with times in MPI, version 5 a fourth one with the orders
-//! of topologies ([`Record::constructed`]).
+//! of topologies ([`Record::constructed`]), version 6 a fifth one with the GPUs and rails of the launches
+//! ([`Placement::devices`](super::Placement::devices)).
 //! The checksum finds damage, but not forged files. A body with the right checksum is therefore still checked
 //! field by field. Reading never allocates more than a small multiple of the size of the file.
 
+use super::Devices;
 use super::Record;
 use super::history::{InMpi, Past, joined};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -29,7 +31,7 @@ use std::path::Path;
 /// First bytes of every record file.
 pub const MAGIC: [u8; 8] = *b"RKWEAVE\n";
 /// Version of the format that this crate writes.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Length of the header in bytes.
 pub(super) const HEADER: usize = 24;
 /// Largest file that is read: a full matrix of 32768 tasks, with room to spare.
@@ -68,6 +70,9 @@ impl Times {
     }
 }
 
+/// What version 6 adds: the devices of the launch, and of the one in the launcher's order.
+type LaunchDevices = (Devices, Option<Devices>);
+
 /// The fields in front of the matrix: what a listing needs, without reading the rest.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Head {
@@ -89,7 +94,11 @@ pub fn encode(record: &Record) -> Result<Vec<u8>> {
 pub(super) fn encode_with(record: &Record, history: &[Past]) -> Result<Vec<u8>> {
     let failed = |e| Error::new(ErrorKind::Format, format!("cannot encode the record: {e}"));
     let tail = (&record.identity, history);
-    let parts = (record, tail, Times::of(record, history), &record.constructed);
+    let devices = (
+        &record.launch.placement.devices,
+        record.baseline.as_ref().map(|baseline| &baseline.placement.devices),
+    );
+    let parts = (record, tail, Times::of(record, history), &record.constructed, devices);
     let body = postcard::to_allocvec(&parts).map_err(failed)?;
     Ok(seal(MAGIC, VERSION, &body))
 }
@@ -161,6 +170,14 @@ fn decode_body(version: u64, body: &[u8]) -> postcard::Result<(Record, &[u8])> {
         }
         if version > 4 {
             (record.constructed, rest) = postcard::take_from_bytes(rest)?;
+        }
+        if version > 5 {
+            let ((launch, baseline), after) = postcard::take_from_bytes::<LaunchDevices>(rest)?;
+            record.launch.placement.devices = launch;
+            if let (Some(before), Some(devices)) = (&mut record.baseline, baseline) {
+                before.placement.devices = devices;
+            }
+            rest = after;
         }
         record.identity = identity;
         // Drops what exceeds the bounds of a history.
@@ -344,152 +361,5 @@ fn damaged(what: &str) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::record::tests::sample;
-    use crate::store::{Constructed, Launch};
-    use proptest::prelude::*;
-
-    #[test]
-    fn round_trip() {
-        let record = sample("a", 5);
-        assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
-    }
-
-    #[test]
-    fn records_of_older_versions_are_read() {
-        let mut record = sample("a", 5);
-        let written = encode(&record).unwrap();
-        // Behind the launches there is one byte that says that this one was finished, which version
-        // 1 did not have, two for an empty identity and history, which version 2 did not have, three for
-        // no times in MPI, which version 3 did not have, and one for no orders of topologies, which
-        // version 4 did not have.
-        let body = &written[HEADER..];
-        assert_eq!(body[body.len() - 7..], [0; 7]);
-        for (version, less) in [(1, 7), (2, 6), (3, 4), (4, 1)] {
-            let bytes = seal(MAGIC, version, &body[..body.len() - less]);
-            assert_eq!(decode(&bytes).unwrap(), record, "version {version}");
-            assert!(decode(&seal(MAGIC, version, body)).is_err());
-        }
-        record.unfinished =
-            Some(super::super::Unfinished { missing: vec![4], ..Default::default() });
-        assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
-        record.unfinished =
-            Some(super::super::Unfinished { missing: vec![5], ..Default::default() });
-        assert!(decode(&encode(&record).unwrap()).is_err());
-    }
-
-    #[test]
-    fn head_reads_the_fields_in_front() {
-        let dir = tempfile::tempdir().unwrap();
-        for long in [1, 40_000] {
-            let mut record = sample("some-key", 7);
-            record.command = vec!["x".repeat(long)];
-            let path = dir.path().join("r");
-            std::fs::write(&path, encode(&record).unwrap()).unwrap();
-            let (head, _) = read_head(&path).unwrap();
-            assert_eq!((head.key.as_str(), head.program), ("some-key", record.program));
-            assert_eq!((head.recorded_at, head.offsets), (record.recorded_at, 8));
-        }
-    }
-
-    #[test]
-    fn each_damage_has_its_own_message() {
-        let good = encode(&sample("a", 3)).unwrap();
-        let message = |bytes: &[u8]| decode(bytes).unwrap_err().to_string();
-        assert!(message(b"src,dst,bytes\n").contains("not a rankweave record"));
-        assert!(message(&good[..10]).contains("header is incomplete"));
-        assert!(message(&good[..good.len() - 1]).contains("cut short"));
-        assert!(message(&[&good[..], b"x"].concat()).contains("followed by 1 bytes"));
-        let mut flipped = good.clone();
-        flipped[HEADER + 3] ^= 1;
-        assert!(message(&flipped).contains("checksum"));
-        let mut newer = good.clone();
-        newer[8] = 200;
-        assert_eq!(decode(&newer).unwrap_err().kind(), ErrorKind::NewerVersion);
-        let mut zero = good;
-        zero[8] = 0;
-        assert!(message(&zero).contains("version 0"));
-    }
-
-    #[test]
-    fn a_matrix_out_of_range_is_refused() {
-        let mut record = sample("a", 3);
-        record.launch.process_of_task = vec![0, 0, 1];
-        let message = decode(&encode(&record).unwrap()).unwrap_err().to_string();
-        assert!(message.contains("contradicts itself"), "{message}");
-    }
-
-    /// Files of older versions, which must stay readable whatever becomes of the types.
-    #[test]
-    fn committed_records_of_older_versions_are_read() {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
-        for version in [1, 2, 3, 4] {
-            let record = read_file(&directory.join(format!("version{version}.rkw"))).unwrap();
-            assert_eq!(record.key, "fixture-n4", "version {version}");
-            assert_eq!(record.matrix.tasks(), 4);
-            assert_eq!(record.launch.process_of_task, [0, 2, 1, 3]);
-            assert_eq!(record.launch.wall_seconds, 12.5);
-            assert_eq!(record.baseline.as_ref().map(|b| b.internode_bytes), Some(4096));
-            assert_eq!(record.unfinished.is_some(), version >= 2);
-            let (identity, launches) = if version >= 3 { ("fixture-0badcafe", 1) } else { ("", 0) };
-            assert_eq!((record.identity.as_str(), record.history.len()), (identity, launches));
-            let calls = record.launch.in_mpi.map(|in_mpi| in_mpi.calls);
-            assert_eq!(calls, (version >= 4).then_some(99));
-            let again = decode(&encode(&record).unwrap()).unwrap();
-            assert_eq!(again, record);
-        }
-    }
-
-    #[test]
-    fn identity_and_history_are_kept() {
-        let mut record = sample("a", 5);
-        record.identity = "a-0badcafe".into();
-        let in_mpi =
-            Some(InMpi { mean_seconds: 1.5, max_seconds: 2.0, calls: 99, error_seconds: 0.0 });
-        record.launch.in_mpi = in_mpi;
-        record.baseline = Some(Launch { in_mpi, ..Launch::default() });
-        record.history = vec![Past { id: 7, wall_seconds: 2.5, in_mpi, ..Past::default() }];
-        let order = |tasks: &[u32]| Constructed { question: 9, task_of_vertex: tasks.to_vec() };
-        record.constructed = vec![order(&[4, 0]), order(&[3])];
-        assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
-        for wrong in [[0, 5], [1, 1]] {
-            let wrong = Record { constructed: vec![order(&wrong)], ..record.clone() };
-            assert!(decode(&encode(&wrong).unwrap()).is_err());
-        }
-        record.history.push(Past { id: 8, wall_seconds: f64::NAN, ..Past::default() });
-        let read = decode(&encode(&record).unwrap()).unwrap();
-        assert_eq!(read.history.len(), 1, "what cannot be right is dropped");
-        assert_eq!(read.history[0].in_mpi, in_mpi);
-        record.launch.in_mpi = Some(InMpi { mean_seconds: f64::NAN, ..InMpi::default() });
-        assert_eq!(decode(&encode(&record).unwrap()).unwrap().launch.in_mpi, None);
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_survived(body in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = decode(&body);
-            let _ = decode(&seal(MAGIC, VERSION, &body));
-        }
-
-        #[test]
-        fn any_changed_byte_is_found(at in any::<prop::sample::Index>(), bit in 0u8..8) {
-            let mut bytes = encode(&sample("a", 4)).unwrap();
-            let at = at.index(bytes.len());
-            bytes[at] ^= 1 << bit;
-            prop_assert!(decode(&bytes).is_err());
-        }
-
-        #[test]
-        fn any_changed_body_gives_a_valid_record_or_an_error(
-            at in any::<prop::sample::Index>(), byte in any::<u8>()
-        ) {
-            let mut body = encode(&sample("a", 4)).unwrap()[HEADER..].to_vec();
-            let at = at.index(body.len());
-            body[at] = byte;
-            if let Ok(record) = decode(&seal(MAGIC, VERSION, &body)) {
-                prop_assert!(record.matrix.is_valid());
-            }
-        }
-    }
-}
+#[path = "record_format_tests.rs"]
+mod tests;

@@ -89,7 +89,12 @@ impl CpuSet {
             if first > last || last > CpuSet::MAX_PU || used > group || group == 0 {
                 return None;
             }
-            (first..=last).filter(|pu| (pu - first) % group < used).for_each(|pu| set.insert(pu));
+            match used == group {
+                true => set.insert_range(first, last),
+                false => (first..=last)
+                    .filter(|pu| (pu - first) % group < used)
+                    .for_each(|pu| set.insert(pu)),
+            }
         }
         Some(set)
     }
@@ -103,6 +108,37 @@ impl CpuSet {
             self.words.resize(pu / 64 + 1, 0);
         }
         self.words[pu / 64] |= 1 << (pu % 64);
+    }
+
+    /// Adds the PUs from `first` to `last`, which are at most [`CpuSet::MAX_PU`]: a word at a time, because a
+    /// damaged file may list millions.
+    fn insert_range(&mut self, first: usize, last: usize) {
+        if self.words.len() <= last / 64 {
+            self.words.resize(last / 64 + 1, 0);
+        }
+        for k in first / 64..=last / 64 {
+            let low = if k == first / 64 { u64::MAX << (first % 64) } else { u64::MAX };
+            let high = if k == last / 64 { u64::MAX >> (63 - last % 64) } else { u64::MAX };
+            self.words[k] |= low & high;
+        }
+    }
+
+    /// The PUs that are in both sets.
+    #[must_use]
+    pub fn intersection(&self, other: &CpuSet) -> CpuSet {
+        let words = self.words.iter().zip(&other.words).map(|(a, b)| a & b);
+        let mut set = CpuSet { words: words.collect() };
+        set.trim();
+        set
+    }
+
+    /// The PUs that are in one of the sets.
+    #[must_use]
+    pub fn union(&self, other: &CpuSet) -> CpuSet {
+        let word = |set: &CpuSet, k: usize| set.words.get(k).copied().unwrap_or(0);
+        let words =
+            (0..self.words.len().max(other.words.len())).map(|k| word(self, k) | word(other, k));
+        CpuSet { words: words.collect() }
     }
 
     /// Whether it holds `pu`.
@@ -212,6 +248,16 @@ mod tests {
             prop_assert_eq!(set.len(), pus.len());
             prop_assert_eq!(members(&set), pus.into_iter().collect::<Vec<_>>());
             prop_assert_eq!(CpuSet::from_list(&set.to_string()).unwrap(), set);
+        }
+
+        #[test]
+        fn unions_and_intersections_have_the_right_members(
+            a in prop::collection::btree_set(0usize..300, 0..40),
+            b in prop::collection::btree_set(0usize..300, 0..40),
+        ) {
+            let [x, y]: [CpuSet; 2] = [&a, &b].map(|pus| pus.iter().copied().collect());
+            prop_assert_eq!(x.union(&y), (&a | &b).into_iter().collect());
+            prop_assert_eq!(x.intersection(&y), (&a & &b).into_iter().collect());
         }
     }
 }

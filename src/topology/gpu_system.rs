@@ -9,6 +9,7 @@
 //! Source: `src/graph/xml.cc` and `topo.cc` of NCCL, `tools/topo_expl/models` of RCCL. The format has no document type.
 
 use super::cpuset::CpuSet;
+use super::device::{Device, DeviceKind};
 use crate::{Error, ErrorKind, Result};
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -23,30 +24,6 @@ const MAX_DEVICES: usize = 4096;
 
 /// Longer texts of CPU sets are refused; this is enough for 8192 PUs.
 const MAX_AFFINITY: usize = 4096;
-
-/// What a device is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DeviceKind {
-    /// A GPU.
-    Gpu,
-    /// A network adapter.
-    Nic,
-}
-
-/// A GPU or a network adapter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
-    /// What it is for.
-    pub kind: DeviceKind,
-    /// Its name: `gpu0` by the number `dev` of a GPU, or the name of the interface such as `mlx5_0`.
-    pub name: String,
-    /// Its PCI address, such as `0000:c1:00.0`; empty if the file gives none.
-    pub bus_id: String,
-    /// The PUs that are local to it.
-    pub pus: CpuSet,
-    /// The CPU (`cpu0`), then the bus ids from the outermost bridge down to the device, the device itself last.
-    pub pci_path: Vec<String>,
-}
 
 /// A CPU, which is a NUMA domain.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! Reads hwloc's XML export, versions 2 and 3 (and what version 1 has in common with them).
 //!
-//! Only the sets of PUs of the objects are used, not the nesting of the objects. The versions nest NUMA
+//! For the levels, only the sets of PUs of the objects are used, not the nesting of the objects. The versions nest NUMA
 //! domains differently (beside the cores in version 2, above them in version 1), but with the same sets.
-//! Objects without PUs are left out: devices, memory without cores, offline PUs.
+//! Objects without PUs make no levels: devices, memory without cores, offline PUs. The devices are read in
+//! `hwloc_devices`.
 
 use super::cpuset::CpuSet;
+use super::hwloc_devices;
 use super::machine::{Division, Machine};
 use crate::{Error, ErrorKind, Result};
 use roxmltree::{Document, Node, ParsingOptions};
@@ -81,7 +83,10 @@ impl Machine {
                 divisions.push(Division { name, sets });
             }
         }
-        Ok(Machine::from_divisions(&pus, divisions))
+        let is_version_3 =
+            root.attribute("version").is_some_and(|version| version.starts_with('3'));
+        let devices = hwloc_devices::devices(root, is_version_3);
+        Ok(Machine::from_divisions(&pus, divisions).with_devices(devices))
     }
 }
 
@@ -113,7 +118,7 @@ fn pus_below(object: &Node) -> CpuSet {
 }
 
 fn refuse(what: String) -> Error {
-    Error::new(ErrorKind::Format, what).advise("write one with `lstopo --no-io --of xml FILE.xml`")
+    Error::new(ErrorKind::Format, what).advise("write one with `lstopo --of xml FILE.xml`")
 }
 
 #[cfg(test)]

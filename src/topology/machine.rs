@@ -2,9 +2,11 @@
 //!
 //! A machine is stored as the group of every PU at every level. A mapping needs no other data. The machine is
 //! read from hwloc's XML ([`Machine::from_hwloc_xml`]) or, without hwloc, from `/sys`
-//! ([`Machine::from_sysfs`]). Devices, memory sizes and cache sizes are not kept.
+//! ([`Machine::from_sysfs`]). Both have the GPUs and network adapters as well, unless they were left out of the
+//! XML. Memory sizes, cache sizes and other devices are not kept.
 
 use super::cpuset::CpuSet;
+use super::device::{Device, arranged};
 use crate::base::numbering::by_first_appearance;
 
 /// The number in a path that means: the process is in no single group of this level. See [`Machine::path_of`].
@@ -31,12 +33,19 @@ pub struct Machine {
     /// `groups[l][k]`: the group of `pus[k]` at level `l`; groups of a level count from 0 in the
     /// order of their first PU, and are nested in those of the level above.
     groups: Vec<Vec<u32>>,
+    /// By kind and bus id.
+    devices: Vec<Device>,
 }
 
 impl Machine {
     /// A node without known levels. Every path is empty.
     pub fn single() -> Self {
-        Machine { level_names: Vec::new(), pus: Vec::new(), groups: Vec::new() }
+        Machine {
+            level_names: Vec::new(),
+            pus: Vec::new(),
+            groups: Vec::new(),
+            devices: Vec::new(),
+        }
     }
 
     /// Arranges divisions of `pus` into nested levels, coarse to fine.
@@ -67,7 +76,7 @@ impl Machine {
         }
         candidates.sort_by_key(|&(parts, _, _)| parts);
 
-        let mut machine = Machine { level_names: Vec::new(), pus, groups: Vec::new() };
+        let mut machine = Machine { pus, ..Machine::single() };
         let mut outer = vec![0u32; machine.pus.len()];
         let mut outer_groups = machine.pus.len().min(1);
         for (_, name, part) in candidates {
@@ -81,6 +90,19 @@ impl Machine {
             }
         }
         machine
+    }
+
+    /// This machine with these devices instead of those that it has. Devices without a PCI address, and all but the
+    /// first device of a PCI function, are left out. Devices whose local PUs are not known are local to all PUs.
+    #[must_use]
+    pub fn with_devices(mut self, devices: Vec<Device>) -> Machine {
+        self.devices = arranged(devices, &self.pus);
+        self
+    }
+
+    /// The GPUs and network adapters: GPUs first, and by bus id.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
     }
 
     /// Names of the levels, outermost first: those of `package`, `die`, `group`, `numa`, `l3`,

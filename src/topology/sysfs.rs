@@ -5,9 +5,10 @@
 
 use super::cpuset::CpuSet;
 use super::machine::{Division, Machine};
+use super::sys_tree::{Folder, Listing, SysTree};
+use super::sysfs_devices;
 use crate::{Error, ErrorKind, Result};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 /// Files of `cpuN/topology` that list the CPUs of a division, the newer name first.
@@ -17,84 +18,114 @@ const SIBLINGS: [(&str, [&str; 2]); 3] = [
     ("core", ["core_cpus_list", "thread_siblings_list"]),
 ];
 
+/// Linux is built for at most so many CPUs. More are not a machine.
+const MOST_CPUS: usize = 8192;
+
+const CPUS: &str = "devices/system/cpu";
+const NODES: &str = "devices/system/node";
+
 impl Machine {
-    /// Reads `root/devices/system/{cpu,node}`; `root` is `/sys`, or a copy of it.
+    /// Reads `root/devices/system/{cpu,node}`, and the devices of `root/bus/pci` and `root/class`; `root` is
+    /// `/sys`, or a copy of it.
     ///
     /// Errors: a folder that cannot be read, or that lists no CPU.
     pub fn from_sysfs(root: &Path) -> Result<Machine> {
-        let cpus = root.join("devices/system/cpu");
-        let online = read(&cpus.join("online")).and_then(|text| CpuSet::from_list(&text));
-        let pus: CpuSet = numbered(&cpus, "cpu")?
-            .into_iter()
-            .filter(|&pu| online.as_ref().is_none_or(|set| set.contains(pu)))
-            .collect();
-        if pus.is_empty() {
-            return Err(Error::new(ErrorKind::NotFound, "no CPU is listed")
-                .at(cpus.display())
-                .advise("give a topology with --topology"));
-        }
-        let mut sets: BTreeMap<&str, BTreeSet<Vec<usize>>> = BTreeMap::new();
-        let mut add = |name, text: Option<String>| {
-            if let Some(set) = text.and_then(|text| CpuSet::from_list(&text)) {
-                sets.entry(name).or_default().insert(set.iter().collect());
-            }
-        };
-        for pu in pus.iter() {
-            let cpu = cpus.join(format!("cpu{pu}"));
-            for (name, [newer, older]) in SIBLINGS {
-                let folder = cpu.join("topology");
-                add(name, read(&folder.join(newer)).or_else(|| read(&folder.join(older))));
-            }
-            for index in numbered(&cpu.join("cache"), "index").unwrap_or_default() {
-                let cache = cpu.join(format!("cache/index{index}"));
-                let name = match read(&cache.join("level")).as_deref().map(str::trim) {
-                    Some("3") => "l3",
-                    Some("2") => "l2",
-                    _ => continue,
-                };
-                if read(&cache.join("type")).is_none_or(|kind| kind.trim() != "Instruction") {
-                    add(name, read(&cache.join("shared_cpu_list")));
-                }
-            }
-        }
-        let nodes = root.join("devices/system/node");
-        for node in numbered(&nodes, "node").unwrap_or_default() {
-            add("numa", read(&nodes.join(format!("node{node}/cpulist"))));
-        }
-        // Of divisions with the same parts, the first one gives the name, as for hwloc.
-        let divisions = ["package", "die", "numa", "core", "l3", "l2"]
-            .into_iter()
-            .map(|name| Division {
-                name: name.into(),
-                sets: sets
-                    .remove(name)
-                    .into_iter()
-                    .flatten()
-                    .map(|pus| pus.into_iter().collect())
-                    .collect(),
-            })
-            .collect();
-        Ok(Machine::from_divisions(&pus, divisions))
+        from_tree(&Folder(root))
+    }
+
+    /// Reads the machine from a listing of `/sys`, as `scripts/gather-machine` writes it: lines of `path=content`
+    /// and `path -> target of a link`.
+    ///
+    /// Errors: a text that is no such listing, or that lists no CPU.
+    pub fn from_sys_listing(text: &str) -> Result<Machine> {
+        from_tree(&Listing::parse(text)?)
+    }
+
+    /// This machine with the devices that `/sys` at `root` lists. Its other sources do not look for devices.
+    #[must_use]
+    pub fn with_devices_of_sysfs(self, root: &Path) -> Machine {
+        self.with_devices(sysfs_devices::devices(&Folder(root)))
     }
 }
 
-/// A small file's text, or `None` when it cannot be read: most files here are optional.
-fn read(path: &Path) -> Option<String> {
-    fs::read_to_string(path).ok()
+fn from_tree(tree: &dyn SysTree) -> Result<Machine> {
+    let online = tree.read(&format!("{CPUS}/online")).and_then(|text| CpuSet::from_list(&text));
+    let pus: CpuSet = numbered(tree, CPUS, "cpu")?
+        .into_iter()
+        .filter(|&pu| online.as_ref().is_none_or(|set| set.contains(pu)))
+        .take(MOST_CPUS)
+        .collect();
+    if pus.is_empty() {
+        return Err(Error::new(ErrorKind::NotFound, "no CPU is listed")
+            .at(tree.place(CPUS))
+            .advise("give a topology with --topology"));
+    }
+    let mut found = Found { pus: &pus, sets: BTreeMap::new(), read: HashMap::new() };
+    let mut add = |name, path: &[String]| found.add(name, path.iter().find_map(|at| tree.read(at)));
+    for pu in pus.iter() {
+        let cpu = format!("{CPUS}/cpu{pu}");
+        for (name, files) in SIBLINGS {
+            add(name, &files.map(|file| format!("{cpu}/topology/{file}")));
+        }
+        for index in numbered(tree, &format!("{cpu}/cache"), "index").unwrap_or_default() {
+            let cache = format!("{cpu}/cache/index{index}");
+            let name = match tree.read(&format!("{cache}/level")).as_deref().map(str::trim) {
+                Some("3") => "l3",
+                Some("2") => "l2",
+                _ => continue,
+            };
+            let kind = tree.read(&format!("{cache}/type"));
+            if kind.is_none_or(|kind| kind.trim() != "Instruction") {
+                add(name, &[format!("{cache}/shared_cpu_list")]);
+            }
+        }
+    }
+    for node in numbered(tree, NODES, "node").unwrap_or_default() {
+        add("numa", &[format!("{NODES}/node{node}/cpulist")]);
+    }
+    // Of divisions with the same parts, the first one gives the name, as for hwloc.
+    let names = ["package", "die", "numa", "core", "l3", "l2"];
+    let divisions = names.map(|name| found.division(name)).into();
+    Ok(Machine::from_divisions(&pus, divisions).with_devices(sysfs_devices::devices(tree)))
+}
+
+/// The sets of CPUs that were found.
+struct Found<'a> {
+    pus: &'a CpuSet,
+    sets: BTreeMap<&'static str, HashSet<CpuSet>>,
+    /// The texts that were read: all CPUs of a package list the same set.
+    read: HashMap<String, Option<CpuSet>>,
+}
+
+impl Found<'_> {
+    /// Adds the set of a text to a division. A text that is no list is left out.
+    fn add(&mut self, name: &'static str, text: Option<String>) {
+        let Some(text) = text else { return };
+        let read = |text: &String| CpuSet::from_list(text).map(|set| set.intersection(self.pus));
+        let set = self.read.entry(text).or_insert_with_key(read);
+        if let Some(set) = set {
+            self.sets.entry(name).or_default().insert(set.clone());
+        }
+    }
+
+    /// The division of a name, its sets in the order of their CPUs.
+    fn division(&mut self, name: &str) -> Division {
+        let mut sets: Vec<CpuSet> = self.sets.remove(name).into_iter().flatten().collect();
+        sets.sort_by(|a, b| a.iter().cmp(b.iter()));
+        Division { name: name.into(), sets }
+    }
 }
 
 /// The numbers N of the entries `prefixN` of a folder, ascending.
-fn numbered(folder: &Path, prefix: &str) -> Result<BTreeSet<usize>> {
-    let entries =
-        fs::read_dir(folder).map_err(|e| Error::io("cannot list the folder", folder, &e))?;
-    Ok(entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix(prefix)?.parse().ok())
-        .collect())
+fn numbered(tree: &dyn SysTree, folder: &str, prefix: &str) -> Result<BTreeSet<usize>> {
+    let names = tree.list(folder)?;
+    Ok(names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok()).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::path::PathBuf;
 
     /// A folder with the given files.

@@ -4,7 +4,9 @@
 //! * `collective_models`: the models of the collectives, compared with traffic that was measured.
 //! * `decisions`: the index of docs/decisions is complete.
 //! * `fuzz_seeds`: every input in fuzz/seeds with its fuzz target.
+//! * `gather_machine`: what scripts/gather-machine packs can be read, and has no private names in it.
 //! * `hostile`: every reader with damaged and misleading files.
+//! * `machines`: the machines in tests/machines, compared with what is expected and with hwloc.
 //! * `layers`: the order of the folders in the sources, and the size of the files.
 //!
 //! `cargo test --test integration` runs all of them. A name after it selects the tests whose path contains this
@@ -18,6 +20,8 @@ mod collective_models;
 mod decisions;
 mod fabrics;
 mod fuzz_seeds;
+mod gather_machine;
 mod hostile;
 mod layers;
+mod machines;
 mod support;

@@ -2,7 +2,9 @@
 
 use super::launch_network;
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use crate::cli::console::{Exit, output};
+use crate::report::MachineDevices;
 use crate::topology::{self, Machine, Topology, Tree, costs};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -37,7 +39,7 @@ pub struct Args {
     #[arg(long, short, value_name = "T")]
     topology: Option<String>,
 
-    /// The machine in this XML file of hwloc (lstopo --of xml FILE)
+    /// The machine in this file: XML of hwloc (lstopo --of xml FILE), or a listing of /sys (gather-machine)
     #[arg(long, value_name = "FILE", conflicts_with = "topology")]
     xml: Option<String>,
 
@@ -73,6 +75,18 @@ struct TopologySummary {
     mean_distance: f64,
     slot_names: Option<Vec<String>>,
     distances: Option<Vec<Vec<u64>>>,
+    /// GPUs, network adapters and rails; `None` if the topology is not read from a machine.
+    devices: Option<MachineDevices>,
+}
+
+/// The largest description of a machine that is read.
+const LARGEST: u64 = 4 << 30;
+
+/// A topology with the names of its levels, and the devices if it is a machine.
+struct Shown {
+    topology: Box<dyn Topology>,
+    names: Vec<String>,
+    devices: Option<MachineDevices>,
 }
 
 impl Args {
@@ -80,36 +94,68 @@ impl Args {
         if !self.launch.is_empty() {
             return launch_network::show(&self.launch, self.json);
         }
-        let (topology, names) = match (&self.topology, &self.xml) {
-            (Some(spec), _) => (topology::parse(spec)?, Vec::new()),
-            (None, Some(file)) => (topology::parse(&format!("hwloc:{file}"))?, Vec::new()),
-            (None, None) => this_machine()?,
+        let shown = match (&self.topology, &self.xml) {
+            (Some(spec), _) => {
+                Shown { topology: topology::parse(spec)?, names: Vec::new(), devices: None }
+            }
+            (None, Some(file)) => {
+                let (machine, kind) = read_machine(file)?;
+                shown_machine(&machine, file, |_| format!("{kind}:{file}"))?
+            }
+            (None, None) => {
+                let machine = Machine::from_sysfs(Path::new("/sys"))?;
+                shown_machine(&machine, "/sys/devices/system/cpu", |machine| {
+                    format!("this machine: {}", machine.describe())
+                })?
+            }
         };
-        let counted = count(topology.as_ref());
-        let answer = answer(topology.as_ref(), &names, &counted);
-        output::print_as(self.json, || &answer, || text(topology.as_ref(), &answer, &counted))?;
+        let topology = shown.topology.as_ref();
+        let counted = count(topology);
+        let answer = answer(&shown, &counted);
+        output::print_as(self.json, || &answer, || text(topology, &answer, &counted))?;
         Ok(Exit::Done)
     }
 }
 
-/// This machine, with one slot for each PU, and the names of its levels.
-fn this_machine() -> Result<(Box<dyn Topology>, Vec<String>)> {
-    let machine = Machine::from_sysfs(Path::new("/sys"))?;
-    let names = machine.level_names().to_vec();
+/// The machine in a file, and the kind of the file: XML of hwloc, or a listing of /sys.
+fn read_machine(path: &str) -> Result<(Machine, &'static str)> {
+    let bytes = file::read_given(Path::new(path), LARGEST, |_| true)
+        .map_err(|e| Error::io("cannot read the machine", Path::new(path), &e))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Error::new(ErrorKind::Format, "the description of the machine is not text")
+            .at(path)
+            .advise("a file from 'lstopo --of xml FILE'")
+    })?;
+    let is_listing = text.lines().any(|line| line.starts_with("devices/system/cpu/"));
+    let machine = match is_listing {
+        true => Machine::from_sys_listing(&text).map(|machine| (machine, "sys")),
+        false => Machine::from_hwloc_xml(&text).map(|machine| (machine, "hwloc")),
+    };
+    machine.map_err(|e| {
+        let line = e.place().map_or(String::new(), |place| format!(", {place}"));
+        e.at(format!("{path}{line}"))
+    })
+}
+
+/// A machine with one slot for each PU. `place` is where it was read.
+fn shown_machine(
+    machine: &Machine,
+    place: &str,
+    label: impl Fn(&Machine) -> String,
+) -> Result<Shown> {
+    let mut names = machine.level_names().to_vec();
     let paths: Vec<Vec<u32>> = (0..machine.pus().len())
         .map(|k| (0..names.len()).map(|level| machine.groups(level)[k]).collect())
         .collect();
     let slots = machine.pus().iter().map(|pu| format!("pu {pu}")).collect();
     let tree = Tree::from_paths(&paths, &costs::of_levels(&names)).ok_or_else(|| {
         Error::new(ErrorKind::Format, "the levels of this machine do not form a tree")
-            .at("/sys/devices/system/cpu")
+            .at(place)
             .advise("--xml with the output of lstopo --of xml")
     })?;
-    let label = format!("this machine: {}", machine.describe());
-    let tree = tree.with_node_level(None).with_label(label).with_slot_names(slots);
-    let mut names = names;
+    let tree = tree.with_node_level(None).with_label(label(machine)).with_slot_names(slots);
     names.push("slot".into());
-    Ok((Box::new(tree), names))
+    Ok(Shown { topology: Box::new(tree), names, devices: Some(MachineDevices::new(machine)) })
 }
 
 /// The distances of pairs: how often each distance occurs, and whether all pairs were counted.
@@ -132,7 +178,8 @@ fn count(topology: &dyn Topology) -> Counted {
     Counted { pairs, complete: step == 1 }
 }
 
-fn answer(topology: &dyn Topology, names: &[String], counted: &Counted) -> TopologySummary {
+fn answer(shown: &Shown, counted: &Counted) -> TopologySummary {
+    let (topology, names) = (shown.topology.as_ref(), &shown.names);
     /// The largest number of slots whose distances are all in the JSON.
     const LISTED: usize = 64;
     let slots = topology.slots();
@@ -165,6 +212,7 @@ fn answer(topology: &dyn Topology, names: &[String], counted: &Counted) -> Topol
         distances: (slots <= LISTED).then(|| {
             (0..slots).map(|a| (0..slots).map(|b| topology.distance(a, b)).collect()).collect()
         }),
+        devices: shown.devices.clone(),
     }
 }
 
@@ -191,6 +239,7 @@ fn text(topology: &dyn Topology, answer: &TopologySummary, counted: &Counted) ->
             out.push_str(&format!("    {name:<26}{:>9}{:>11}\n", level.groups, level.distance));
         }
     }
+    out.push_str(&answer.devices.as_ref().map_or(String::new(), MachineDevices::text));
     out.push_str("\n  distance      pairs\n");
     const LINES: usize = 12;
     for (distance, pairs) in counted.pairs.iter().take(LINES) {

@@ -81,6 +81,31 @@ impl Page<'_> {
                 (placement.node_of_process.len()) " processes on " (placement.node_names.len()) " nodes."
             }
             @if rows.len() > 0 { (table(&headings, &[0], rows)) }
+            (self.rails())
+        }
+    }
+
+    /// The rails of the nodes with their traffic; nothing if they are not known.
+    fn rails(&self) -> Markup {
+        /// The most rails that are listed.
+        const MOST: usize = 64;
+        let rails = &self.summary.rails;
+        let rows = rails.iter().take(MOST).map(|rail| {
+            html! {
+                td.l { (units::printable(&rail.node)) }
+                td.l { (units::printable(&rail.rail)) }
+                td { (rail.tasks) }
+                td { (units::bytes(rail.sent)) }
+                td { (units::bytes(rail.received)) }
+            }
+        });
+        let headings = ["node", "rail", "tasks", "sent to other nodes", "received from them"];
+        html! {
+            @if !rails.is_empty() {
+                p { "A rail is a network adapter. The traffic of a task passes the rail that is nearest to it." }
+                (table(&headings, &[0, 1], rows))
+                @if rails.len() > MOST { p { "… and " (rails.len() - MOST) " more rails." } }
+            }
         }
     }
 

@@ -1,8 +1,10 @@
 //! The figures of a record: for scripts as JSON (these fields), for people as text.
 
+mod rails;
 mod ranking;
 mod text;
 
+pub use rails::RailSummary;
 pub use ranking::{Pair, Sender, top_pairs};
 
 use crate::decide::LaunchTimes;
@@ -33,6 +35,10 @@ pub struct Summary {
     pub tasks: usize,
     /// Number of nodes; 0 if they are not known.
     pub nodes: usize,
+    /// The rails of the nodes with their traffic between nodes, node by node; empty if they are not known.
+    pub rails: Vec<RailSummary>,
+    /// Name of the GPU that is nearest to each task; empty if the nodes have none, or they are not known.
+    pub gpu_of_task: Vec<Option<String>>,
     /// Mode of the launch that recorded it.
     pub mode: LaunchMode,
     /// True if that launch ran in another rank order than the launcher's.
@@ -161,6 +167,8 @@ impl Summary {
             recorded_at: record.recorded_at,
             tasks: matrix.tasks(),
             nodes: launch.placement.node_names.len(),
+            rails: rails::of_launch(launch, &matrix),
+            gpu_of_task: rails::gpus_of_tasks(launch, matrix.tasks()),
             mode: launch.mode,
             reordered: launch.is_reordered(),
             process_of_task: launch.process_of_task.clone(),
@@ -258,6 +266,34 @@ mod tests {
         }
         assert!(!text.contains('\x1b'));
         assert!(!text.contains("modelled"), "{text}");
+    }
+
+    #[test]
+    fn traffic_between_nodes_is_charged_to_the_rails_of_its_tasks() {
+        let mut record = record();
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        record.launch.placement.devices = crate::store::Devices {
+            rails_of_node: vec![names(&["hsn0", "hsn1"]), names(&["hsn0"])],
+            gpus_of_node: vec![names(&["cuda0"]), Vec::new()],
+            rail_of_process: vec![1, 0, 0, 0],
+            gpu_of_process: vec![0, 0, crate::store::NO_DEVICE, crate::store::NO_DEVICE],
+        };
+        let s = Summary::new(&record, &Kind::ALL);
+        let rails: Vec<_> = s
+            .rails
+            .iter()
+            .map(|r| (r.node.as_str(), r.rail.as_str(), r.tasks, r.sent, r.received))
+            .collect();
+        let expected =
+            [("n0", "hsn0", 1, 0, 0), ("n0", "hsn1", 1, 100, 50), ("n1", "hsn0", 2, 50, 100)];
+        assert_eq!(rails, expected);
+        let gpu = Some("cuda0".to_string());
+        assert_eq!(s.gpu_of_task, [gpu.clone(), None, gpu, None]);
+        let text = s.text();
+        for part in ["3 on all nodes", "hsn0 of n1: 50 B out, 100 B in (50.0 %", "near to 2 tasks"]
+        {
+            assert!(text.contains(part), "{part} in {text}");
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The figures of a record for people: a few lines of text.
 
-use super::{Amount, KindSummary, Summary};
+use super::{Amount, KindSummary, RailSummary, Summary};
 use crate::report::units;
 use crate::store::LaunchMode;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::{Result, Write};
 
 impl Summary {
@@ -38,6 +40,7 @@ impl Summary {
             n => format!(" on {n} nodes"),
         };
         lines.push(("tasks", format!("{}{on}", self.tasks)));
+        lines.extend(self.device_lines());
         lines.push(("recorded", units::time(self.recorded_at)));
         if !self.mpi.is_empty() {
             lines.push(("MPI", p(&self.mpi)));
@@ -51,6 +54,46 @@ impl Summary {
         }
         if !self.lacks.is_empty() {
             lines.push(("missing", p(&self.lacks.join(", "))));
+        }
+        lines
+    }
+
+    /// The lines about rails and GPUs.
+    fn device_lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        let sum = |rail: &RailSummary| rail.sent.saturating_add(rail.received);
+        let mut of_node: BTreeMap<&str, usize> = BTreeMap::new();
+        self.rails.iter().for_each(|rail| *of_node.entry(&rail.node).or_default() += 1);
+        let busiest = self.rails.iter().max_by_key(|&rail| (sum(rail), Reverse(&rail.rail)));
+        // With a single rail everything goes through it.
+        if let (Some(busiest), Some(&most)) =
+            (busiest, of_node.values().max().filter(|&&most| most > 1))
+        {
+            let mut text = match of_node.values().all(|&rails| rails == most) {
+                true => format!("{most} on each node"),
+                false => format!("{} on all nodes", self.rails.len()),
+            };
+            if sum(busiest) > 0 {
+                let all = self.rails.iter().map(sum).fold(0, u64::saturating_add);
+                text.push_str(&format!(
+                    "; most traffic through {} of {}: {} out, {} in ({} of all rails)",
+                    units::printable(&busiest.rail),
+                    units::printable(&busiest.node),
+                    units::bytes(busiest.sent),
+                    units::bytes(busiest.received),
+                    units::percent(sum(busiest), all)
+                ));
+            }
+            lines.push(("rails", text));
+        }
+        let with_gpu = self.gpu_of_task.iter().flatten().count();
+        if with_gpu > 0 {
+            let few = self.gpu_of_task.iter().flatten().take(4).map(|name| units::printable(name));
+            let mut names = few.collect::<Vec<_>>().join(", ");
+            if with_gpu > 4 {
+                names.push_str(", …");
+            }
+            lines.push(("GPUs", format!("near to {with_gpu} tasks: {names}")));
         }
         lines
     }

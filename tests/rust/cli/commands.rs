@@ -191,6 +191,17 @@ fn topologies_are_shown() {
     assert!(text.contains("slots     64"), "{text}");
     assert_eq!(place.run(&["topo", "--topology", "cube"]).code, Some(2));
     place.ok(&["topo"]);
+    // A listing of /sys with GPUs and adapters.
+    let listing = repository("tests/machines/sys-efa-4gpu.sys").display().to_string();
+    let text = place.ok(&["topo", "--xml", &listing]);
+    assert!(text.contains("rdmap16s27 (PHB)") && text.contains("ens5"), "{text}");
+    let json = place.ok(&["topo", "--xml", &listing, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["devices"]["rails"].as_array().map(Vec::len), Some(2));
+    assert_eq!(json["devices"]["gpus"][3]["nearest_rail"], "rdmap160s27");
+    let broken = place.file("broken.sys", "devices/system/cpu/online=0\nrubbish\n");
+    let run = place.run(&["topo", "--xml", &broken]);
+    assert!(run.err.contains("line 2") && run.err.contains("try:"), "{}", run.err);
 }
 
 #[test]

@@ -8,8 +8,8 @@
 use crate::sys::node;
 use rw::base::numbering::by_first_appearance;
 use rw::sources::Host;
-use rw::store::Placement;
-use rw::topology::{CpuSet, common_levels, costs, extend_path};
+use rw::store::{Devices, NO_DEVICE, Placement};
+use rw::topology::{Attachment, CpuSet, Device, common_levels, costs, extend_path};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -24,6 +24,12 @@ pub struct Node {
     levels: Vec<String>,
     /// Launcher rank and path of every process of the node.
     paths: Vec<(u32, Vec<u32>)>,
+    /// Names of its rails.
+    rails: Vec<String>,
+    /// Names of its GPUs.
+    gpus: Vec<String>,
+    /// Rail and GPU of each process, in the order of `paths`; empty if the node has neither.
+    attached: Vec<[u32; 2]>,
 }
 
 impl Node {
@@ -43,13 +49,29 @@ impl Node {
     /// This node, given launcher rank and affinity mask of each of its processes.
     pub fn divided(processes: &[(u32, Vec<u64>)]) -> Node {
         let machine = node::machine();
-        let path = |words: &Vec<u64>| machine.path_of(&CpuSet::from_words(words));
+        let places: Vec<CpuSet> =
+            processes.iter().map(|(_, words)| CpuSet::from_words(words)).collect();
+        let path =
+            |((rank, _), place): (&(u32, Vec<u64>), &CpuSet)| (*rank, machine.path_of(place));
+        let names = |devices: Vec<&Device>| devices.iter().map(|d| d.name.clone()).collect();
+        let attached = match machine.devices() {
+            [] => Vec::new(),
+            _ => machine.attachments(&places).into_iter().map(numbers).collect(),
+        };
         Node {
             levels: machine.level_names().to_vec(),
-            paths: processes.iter().map(|(rank, words)| (*rank, path(words))).collect(),
+            paths: processes.iter().zip(&places).map(path).collect(),
+            rails: names(machine.rails()),
+            gpus: names(machine.gpus()),
+            attached,
             ..Node::here()
         }
     }
+}
+
+/// Rail and GPU as they are in messages and records.
+fn numbers(attachment: Attachment) -> [u32; 2] {
+    [attachment.rail, attachment.gpu].map(|device| device.map_or(NO_DEVICE, |index| index as u32))
 }
 
 /// What a process knows of its place without asking other processes.
@@ -236,7 +258,29 @@ pub fn assemble(nodes: &Nodes, described: &[Node]) -> Placement {
     }
     places.level_names.insert(0, "node".into());
     places.level_costs = costs::of_levels(&places.level_names);
+    places.devices = devices(nodes, described);
     places
+}
+
+/// The devices of all nodes and processes. Lists stay empty if no node has such devices.
+fn devices(nodes: &Nodes, described: &[Node]) -> Devices {
+    let of_kind = |kind: usize, names: fn(&Node) -> &Vec<String>| {
+        if described.iter().all(|node| names(node).is_empty()) {
+            return (Vec::new(), Vec::new());
+        }
+        let mut of_process = vec![NO_DEVICE; nodes.of_process.len()];
+        for node in described {
+            for ((rank, _), attached) in node.paths.iter().zip(&node.attached) {
+                if let Some(device) = of_process.get_mut(*rank as usize) {
+                    *device = attached[kind];
+                }
+            }
+        }
+        (described.iter().map(|node| names(node).clone()).collect(), of_process)
+    };
+    let (rails_of_node, rail_of_process) = of_kind(0, |node| &node.rails);
+    let (gpus_of_node, gpu_of_process) = of_kind(1, |node| &node.gpus);
+    Devices { rails_of_node, gpus_of_node, rail_of_process, gpu_of_process }
 }
 
 #[cfg(test)]
@@ -275,6 +319,30 @@ mod tests {
         assert_eq!(places.place_of_process.len(), 4);
         let levels = places.level_names.len() - 1;
         assert!(places.place_of_process.iter().all(|path| path.len() == levels));
+    }
+
+    #[test]
+    fn processes_have_the_devices_of_their_node() {
+        let nodes = Nodes::new(&[[9, 1], [4, 1], [9, 2], [4, 2]]);
+        let names = |names: &[&str]| names.iter().map(|&name| name.into()).collect::<Vec<String>>();
+        let node = |ranks: [u32; 2], rails: &[&str], attached: &[[u32; 2]]| Node {
+            paths: ranks.map(|rank| (rank, Vec::new())).to_vec(),
+            rails: names(rails),
+            attached: attached.to_vec(),
+            ..Node::default()
+        };
+        let described = [
+            node([0, 2], &["hsn0", "hsn1"], &[[1, NO_DEVICE], [0, NO_DEVICE]]),
+            node([1, 3], &[], &[]),
+        ];
+        let devices = assemble(&nodes, &described).devices;
+        assert_eq!(devices.rail_of_process, [1, NO_DEVICE, 0, NO_DEVICE]);
+        assert_eq!(devices.rails_of_node, [names(&["hsn0", "hsn1"]), names(&[])]);
+        assert!(devices.gpus_of_node.is_empty() && devices.gpu_of_process.is_empty());
+        assert_eq!(
+            assemble(&nodes, &[Node::default(), Node::default()]).devices,
+            Devices::default()
+        );
     }
 
     fn location(node: u64, pus: u64) -> Location {

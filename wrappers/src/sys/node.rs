@@ -18,12 +18,16 @@ pub fn identity() -> u64 {
     hash_of(boot.into_iter().chain(*b"/").chain(name.bytes()))
 }
 
-/// This node's topology: from hwloc if its library is installed, else from /sys, else with a single level.
+/// This node's topology: from hwloc if its library is installed, else from /sys, else with a single level. The
+/// devices are those of /sys, unless hwloc reads the machine from a file.
 pub fn machine() -> Machine {
-    hwloc::export_xml()
-        .and_then(|xml| Machine::from_hwloc_xml(&xml).ok())
-        .or_else(|| Machine::from_sysfs(std::path::Path::new("/sys")).ok())
-        .unwrap_or_else(Machine::single)
+    let sys = std::path::Path::new("/sys");
+    let of_hwloc = hwloc::export_xml().and_then(|xml| Machine::from_hwloc_xml(&xml).ok());
+    match of_hwloc {
+        Some(machine) if std::env::var_os(hwloc::XML_FILE).is_some() => machine,
+        Some(machine) => machine.with_devices_of_sysfs(sys),
+        None => Machine::from_sysfs(sys).unwrap_or_else(|_| Machine::single()),
+    }
 }
 
 /// Bytes of the longest mask of PUs.
