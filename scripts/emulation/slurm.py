@@ -69,6 +69,9 @@ PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP
 # which the hosts do not have.
 CONTROL_GROUPS = "CgroupPlugin=cgroup/v1\n"
 
+# The temporary files of PMIx. The hosts share /tmp, and two hosts may not use the same file.
+PMIX = "PMIxCliTmpDirBase={directory}/own\n"
+
 # Starts the daemons of a host. $1 directory of the cluster, $2 name of the host, $3 the host of slurmctld
 START = r"""
 set -e
@@ -106,7 +109,7 @@ def write_files(cluster, args):
     values = {"directory": cluster.directory, "mpi": args.mpi, "cpus": args.cpus,
               "nodes": f"n[0-{last}]" if last else "n0"}
     for name, text in (("slurm.conf", CONFIGURATION.format(**values)), ("topology.conf", topology(cluster)),
-                       ("cgroup.conf", CONTROL_GROUPS)):
+                       ("cgroup.conf", CONTROL_GROUPS), ("mpi.conf", PMIX.format(**values))):
         with open(os.path.join(folder, name), "w") as f:
             f.write(text)
     with open(os.open(os.path.join(cluster.directory, "munge.key"), os.O_WRONLY | os.O_CREAT, 0o400), "wb") as f:
