@@ -75,7 +75,8 @@ const SRUN: &str = "account acctg-freq bb bbf begin bell chdir cluster-constrain
     ntasks-per-node ntasks-per-socket open-mode output partition power priority profile prolog \
     propagate qos relative reservation signal slurmd-debug sockets-per-node switches task-epilog \
     task-prolog thread-spec threads threads-per-core time time-min tmp tres-per-task uid wait wckey \
-    container-image container-mounts container-name container-workdir container-save";
+    container-image container-mounts container-name container-workdir container-save \
+    array batch export-file het-group pack-group wrap gres-flags prefer";
 
 /// True if `name` is a word of `list`.
 pub fn listed(list: &str, name: &str) -> bool {
@@ -94,9 +95,9 @@ fn values(launcher: Launcher, option: &str) -> Option<usize> {
         Launcher::OpenMpi if listed(OPEN_MPI, name) => Some(1),
         Launcher::Hydra if matches!(name, "genv" | "env") => Some(2),
         Launcher::Hydra if listed(HYDRA, name) => Some(1),
-        Launcher::Srun if double => Some(usize::from(listed(SRUN, name))),
+        Launcher::Srun | Launcher::Sbatch if double => Some(usize::from(listed(SRUN, name))),
         // An option such as -n4 holds its value.
-        Launcher::Srun => Some(usize::from(name.len() == 1 && listed(SRUN_SHORT, name))),
+        Launcher::Srun | Launcher::Sbatch => Some(usize::from(name.len() == 1 && listed(SRUN_SHORT, name))),
         _ => None,
     }
 }
@@ -118,10 +119,7 @@ impl LaunchLine {
         }
         let mut at = found.position + 1;
         while at < command.len() {
-            let colon = match found.launcher {
-                Launcher::Srun => None,
-                _ => command[at..].iter().position(|word| word == ":"),
-            };
+            let colon = command[at..].iter().position(|word| word == ":");
             let end = colon.map_or(command.len(), |k| at + k);
             let (part, start) = launch.part(&command[..end], at);
             launch.starts.extend(start);
@@ -189,8 +187,8 @@ impl LaunchLine {
             (Launcher::OpenMpi, "n" | "np" | "c") | (Launcher::Hydra, "n" | "np") => {
                 part.ranks = count;
             }
-            (Launcher::Srun, "n" | "ntasks") => part.ranks = count,
-            (Launcher::Srun, short) if short.len() > 1 && short.starts_with('n') => {
+            (Launcher::Srun | Launcher::Sbatch, "n" | "ntasks") => part.ranks = count,
+            (Launcher::Srun | Launcher::Sbatch, short) if short.len() > 1 && short.starts_with('n') => {
                 part.ranks = short[1..].parse().ok().or(part.ranks);
             }
             (Launcher::OpenMpi, "x") => part.variables.push(variable(value?)),
@@ -206,7 +204,7 @@ impl LaunchLine {
                 set.push((variable_name, value));
                 return Some(words);
             }
-            (_, "wd" | "wdir" | "dir" | "gwdir") | (Launcher::Srun, "D" | "chdir") => {
+            (_, "wd" | "wdir" | "dir" | "gwdir") | (Launcher::Srun | Launcher::Sbatch, "D" | "chdir") => {
                 part.directory = value.map(PathBuf::from);
             }
             (
@@ -214,7 +212,7 @@ impl LaunchLine {
                 "H" | "host" | "hosts" | "hostfile" | "machinefile" | "machine" | "f" | "rankfile"
                 | "rf" | "w" | "nodelist",
             ) => self.hosts = true,
-            (Launcher::Srun, "N" | "nodes") if value != Some("1") => self.hosts = true,
+            (Launcher::Srun | Launcher::Sbatch, "N" | "nodes") if value != Some("1") => self.hosts = true,
             (Launcher::Srun, "container" | "container-image") => {
                 self.container = value.map(str::to_string);
             }
