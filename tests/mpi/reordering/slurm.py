@@ -33,10 +33,9 @@ PMI = {"openmpi4": "pmix", "openmpi5": "pmix", "mpich5": "pmi2", "mpich4": "pmi2
 NETWORK_LINE = None
 # How many times the bytes with the network given by hand a launch may send over the uplinks that knows it by itself.
 NETWORK_EXCESS = 1.05
-# The bytes and messages of each task of the ring whose traffic is measured.
+# The bytes and messages of each task of the ring whose traffic is measured. With less, the daemons' own traffic
+# would matter.
 BYTES, MESSAGES = 20000, 100
-# With less, the daemons' own traffic would matter.
-SIZES = {"bytes": BYTES, "messages": MESSAGES}
 # How long one launch may take.
 PATIENCE = 60
 EXIT_NO_NAMESPACES = 3
@@ -145,8 +144,8 @@ class Launches:
         clean = {name: value for name, value in self.stack.environment().items()
                  if not name.startswith(("SLURM_", "SBATCH_", "SALLOC_", "PMI"))}
         if self.stack.openmpi:
-            clean.update(OMPI_MCA_pml="ob1", OMPI_MCA_osc="^ucx", OMPI_MCA_btl="self,vader,tcp" if
-                         self.stack.name == "openmpi4" else "self,sm,tcp",
+            # Started by srun, Open MPI 4 with shared memory crashes in one launch of twenty, also without the library.
+            clean.update(OMPI_MCA_pml="ob1", OMPI_MCA_osc="^ucx", OMPI_MCA_btl="self,tcp",
                          OMPI_MCA_btl_tcp_if_include="10.77.0.0/16")
         return {**clean, "RANKWEAVE_LIBRARY": self.tool.library, **more}
 
@@ -161,6 +160,8 @@ class Launches:
         full = self.cluster.on(host, command)
         outcome = stacks.execute(full, self.environment(**variables), timeout, cwd=self.cluster.work)
         outcome.command = shlex.join(full)
+        if os.environ.get("SLOW"):
+            print(f"{outcome.seconds:.1f} {outcome.command[-150:]}")
         return outcome
 
     def add(self, name, problems, outcome=None):
@@ -255,7 +256,8 @@ class Reordering(Launches):
             leaving = 4 if moved else NP
             if facts["reordered"] is not moved:
                 problems.append(f"reordered: {facts['reordered']}: {facts['decision']!r}")
-            if facts["internode_bytes"] != leaving * BYTES * MESSAGES:
+            # The sum of the failures at the end of the program adds some bytes.
+            if not 0 <= facts["internode_bytes"] - leaving * BYTES * MESSAGES < BYTES:
                 problems.append(f"{facts['internode_bytes']} bytes between nodes")
         self.add(name, problems, outcome)
         print(f"        slurm: {self.stack.name} {name}: {over / 1e6:.1f} MB over the uplinks")
@@ -270,11 +272,11 @@ class Variants(Launches):
 
     def run(self, full):
         for test in (self.codes, self.without_environment, self.allocation, self.script, self.batch_of_sbatch,
-                     self.array, self.several_programs, self.components, self.cancelled, self.invisible,
-                     self.without_pmi):
+                     self.array, self.several_programs, self.components, self.cancelled, self.without_pmi):
             test()
         if full:
             self.time_limit()
+            self.invisible()
 
     def one(self, name, command, store, tasks=8, out="ok send\n", **variables):
         outcome = self.execute(command, **variables)
@@ -317,11 +319,15 @@ class Variants(Launches):
         return path
 
     def submit(self, command, wanted, name="out"):
-        """Runs sbatch and waits. The outcome has the output of the job."""
+        """Runs sbatch and waits for the job. The outcome has the output of the job."""
         for old in os.listdir(self.cluster.work):
             if old.startswith(f"{name}."):
                 os.remove(os.path.join(self.cluster.work, old))
         outcome = self.execute(command)
+        # `sbatch --wait` looks every ten seconds only.
+        deadline = time.monotonic() + PATIENCE
+        while self.cluster.do("squeue", "-h", "-j", outcome.out.strip()).stdout and time.monotonic() < deadline:
+            time.sleep(0.2)
         outcome.out = ""
         for new in sorted(os.listdir(self.cluster.work)):
             if new.startswith(f"{name}."):
@@ -337,7 +343,7 @@ class Variants(Launches):
         launcher = [self.stack.launcher, "-n", "8", *(["-iface", "eth0"] if not self.stack.openmpi else [])]
         inside = shlex.join([*self.prefix(other), *launcher, self.ring, "send"])
         path = self.write("job.sh", "#SBATCH -N 2 -n 8 -o out.%j", step, step, inside)
-        problems, outcome = self.submit(["sbatch", "-W", path], "ok send\n" * 3)
+        problems, outcome = self.submit(["sbatch", "--parsable", path], "ok send\n" * 3)
         self.add("sbatch", problems + self.recorded(store, 8), outcome)
         self.add("launcher of the MPI in sbatch", self.recorded(other, 8), outcome)
 
@@ -348,7 +354,7 @@ class Variants(Launches):
             store = self.store(f"sbatch-{name.replace(' ', '-')}")
             path = self.write("plain.sh", "#SBATCH -N 2 -n 8 -o out.%j", line,
                               shlex.join(["/usr/bin/srun", self.mpi, *step, self.ring, "send"]))
-            problems, outcome = self.submit([*self.prefix(store), "sbatch", "-W", path], "ok send\n")
+            problems, outcome = self.submit([*self.prefix(store), "sbatch", "--parsable", path], "ok send\n")
             self.add(f"in front of sbatch, --export={name}", problems + self.recorded(store, 8), outcome)
 
     def array(self):
@@ -356,7 +362,7 @@ class Variants(Launches):
         jobs, store = 6, self.store("array")
         step = shlex.join([*self.prefix(store), *self.srun(self.ring, "send")])
         path = self.write("array.sh", "#SBATCH -N 1 -n 4 -o out.%A.%a", step)
-        problems, outcome = self.submit(["sbatch", "-W", f"--array=1-{jobs}", path], "ok send\n" * jobs)
+        problems, outcome = self.submit(["sbatch", "--parsable", f"--array=1-{jobs}", path], "ok send\n" * jobs)
         self.add("job array", problems + self.recorded(store, 4), outcome)
 
     def several_programs(self):
@@ -427,7 +433,8 @@ class Variants(Launches):
         self.interrupted("time limit", ["-t", "1"], lambda: None)
 
     def invisible(self):
-        """A node does not see the library: the job runs as without it, and a message says why."""
+        """A node does not see the library: the others wait two minutes for it, and say so. Then the job runs as
+        without the library."""
         folder = os.path.join(self.cluster.work, "somewhere")
         os.makedirs(folder, exist_ok=True)
         library = shutil.copy(self.tool.library, folder)
@@ -435,7 +442,7 @@ class Variants(Launches):
         self.execute(hidden, "n1")
         store = self.store("invisible")
         launch = self.srun("-N", "2", "-n", "4", "-w", "n0,n1", self.ring, "send")
-        outcome = self.execute([*self.prefix(store), *launch], RANKWEAVE_LIBRARY=library)
+        outcome = self.execute([*self.prefix(store), *launch], timeout=4 * PATIENCE, RANKWEAVE_LIBRARY=library)
         problems = [problem for problem in self.ended(outcome, "ok send\n") if "standard error" not in problem]
         said = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
         if len(said) != 1 or "n1" not in said[0]:
