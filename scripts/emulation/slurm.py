@@ -48,8 +48,8 @@ MpiDefault={mpi}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/backfill
-SchedulerParameters=batch_sched_delay=0,sched_min_interval=10000
-TopologyPlugin=topology/tree
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=10000,bf_interval=1,sched_interval=2
+TopologyPlugin=topology/{plugin}
 # All hosts share a few processors: a slow answer is no failure.
 MessageTimeout=60
 SlurmdTimeout=0
@@ -106,7 +106,7 @@ def write_files(cluster, args):
     os.makedirs(os.path.join(folder, "state"))
     os.makedirs(os.path.join(cluster.directory, "own"))
     last = len(cluster.hosts) - 1
-    values = {"directory": cluster.directory, "mpi": args.mpi, "cpus": args.cpus,
+    values = {"directory": cluster.directory, "mpi": args.mpi, "cpus": args.cpus, "plugin": args.topology,
               "nodes": f"n[0-{last}]" if last else "n0"}
     for name, text in (("slurm.conf", CONFIGURATION.format(**values)), ("topology.conf", topology(cluster)),
                        ("cgroup.conf", CONTROL_GROUPS), ("mpi.conf", PMIX.format(**values))):
