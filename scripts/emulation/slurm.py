@@ -5,8 +5,9 @@ Everything lies in the cluster's directory. Each host sees its own folder `hosts
 folder `slurm`, with slurm.conf, topology.conf and the state of slurmctld. `scripts/cluster down` ends the daemons
 with the other processes, and removes the directory.
 
-Limits: the daemons run as root, and jobs run as root. Control groups are not used, so processes are found by
-their parents, and tasks are not bound to cores. There is no accounting.
+Limits: the daemons run as root, and jobs run as root. A cluster that was made without root cannot have Slurm.
+Control groups are not used, so processes are found by their parents, and tasks are not bound to cores. There is no
+accounting.
 """
 
 import os
@@ -15,7 +16,7 @@ import shutil
 import subprocess
 import time
 
-from emulation.cluster import EXIT_USAGE, Cluster, fail
+from emulation.cluster import EXIT_NO_NAMESPACES, EXIT_USAGE, Cluster, fail
 from emulation.launch import inside
 
 # The commands of users that scripts/cluster runs on n0.
@@ -132,6 +133,9 @@ def said(cluster, host):
 
 def start(args):
     cluster = Cluster.find(args.name) or fail(EXIT_USAGE, "no cluster is up; try: scripts/cluster up")
+    if cluster.rootless:
+        fail(EXIT_NO_NAMESPACES, "Slurm's daemons set the groups of a user, which namespaces without root do not "
+                                 "permit; try: scripts/cluster up as root")
     missing = [tool for tool in (*DAEMONS, "srun", "sinfo") if not find(tool)]
     if missing:
         fail(EXIT_USAGE, f"{', '.join(missing)} not found; try: scripts/setup --slurm")
@@ -141,7 +145,8 @@ def start(args):
     first = cluster.hosts[0]["name"]
     started = []
     for host in cluster.hosts:
-        command = cluster.enter_host(host["name"]) + ["sh", "-c", START, "slurm", cluster.directory, host["name"], first]
+        script = ["sh", "-c", START, "slurm", cluster.directory, host["name"], first]
+        command = cluster.enter_host(host["name"]) + script
         started.append((host["name"], subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             start_new_session=True)))
