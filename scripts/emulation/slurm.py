@@ -76,6 +76,7 @@ PMIX = "PMIxCliTmpDirBase={directory}/own\n"
 # Starts the daemons of a host. $1 directory of the cluster, $2 name of the host, $3 the host of slurmctld
 START = r"""
 set -e
+PATH="$PATH:/usr/sbin:/sbin"
 own="$1/own"
 mkdir -p "$1/hosts/$2/own/spool"
 mount --bind "$1/hosts/$2/own" "$own"

@@ -262,13 +262,14 @@ fn files_of_programs_and_batch_scripts_are_not_examined() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
     bench.place.file("job.sh", "#!/bin/sh\nsrun ./app\n");
-    for (line, code) in [
-        ("./sbatch -n 2 job.sh", "batch-script"),
-        ("./sbatch --array=1-3 --wrap ./app", "batch-script"),
-        ("./srun -n 2 --multi-prog job.sh", "no-program"),
+    for (line, code, outcome) in [
+        ("./sbatch -n 2 job.sh", "batch-script", "is not known"),
+        ("./sbatch --array=1-3 --wrap ./app", "batch-script", "is not known"),
+        ("./srun -n 2 --multi-prog job.sh", "no-program", "nothing will be recorded"),
     ] {
-        let (recorded, value) = bench.json(line);
-        assert!(!recorded && Bench::codes(&value).contains(&code.to_string()), "{line}: {value:#}");
+        let (_, value) = bench.json(line);
+        assert!(Bench::codes(&value).contains(&code.to_string()), "{line}: {value:#}");
+        assert!(value["outcome"].as_str().unwrap().contains(outcome), "{line}: {value:#}");
     }
 }
 
