@@ -14,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   rankweave run -- mpirun -n 64 ./app input
   rankweave run --mode record -v -- srun -n 256 ./app
+  rankweave run -- salloc -N 4 -n 64 srun ./app       the launch behind salloc gets the library
   rankweave run --key winter-run --min-gain 10 -- mpiexec -n 64 ./app
   rankweave run --topology torus:4x4x4 --fix none -- mpirun -n 64 ./app
   rankweave run --dry-run -- mpirun -n 64 ./app       show what would be executed";
@@ -24,7 +25,11 @@ Runs an MPI launch with the library preloaded into its MPI processes, and only t
 The first launch of a program records how much the ranks send to each other. Later launches with as many \
 ranks give the ranks other processes, so that ranks that exchange much data are close together. The \
 launchers of Open MPI (mpirun, mpiexec, orterun, prterun), MPICH and Intel MPI (mpiexec, mpirun) and \
-Slurm (srun) are recognised. Any other launcher gets the library and the settings in its environment.
+Slurm (srun) are recognised, also behind salloc. Any other launcher gets the library and the settings in \
+its environment.
+
+With sbatch, the script and everything that it starts get the library. To have it in the MPI processes \
+only, write 'rankweave run --' in the script, before srun or mpirun.
 
 The command looks for the library in its own directory, and from there in ../lib and ../lib/rankweave. \
 The variable RANKWEAVE_LIBRARY names the file of the library directly.

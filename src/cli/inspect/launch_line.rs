@@ -44,7 +44,7 @@ pub struct LaunchLine {
     pub hosts: bool,
     /// The container that an option of the launcher asks for.
     pub container: Option<String>,
-    /// A file names the programs.
+    /// The file that names the programs, or the script of a batch job.
     pub file: Option<String>,
     /// Index in the command of each word at which a program begins.
     pub starts: Vec<usize>,
@@ -76,7 +76,11 @@ const SRUN: &str = "account acctg-freq bb bbf begin bell chdir cluster-constrain
     ntasks-per-node ntasks-per-socket open-mode output partition power priority profile prolog \
     propagate qos relative reservation signal slurmd-debug sockets-per-node switches task-epilog \
     task-prolog thread-spec threads threads-per-core time time-min tmp tres-per-task uid wait wckey \
-    container-image container-mounts container-name container-workdir container-save";
+    container-image container-mounts container-name container-workdir container-save \
+    array batch export-file het-group pack-group wrap gres-flags prefer";
+
+/// The option with which srun reads the programs from a file: the word behind the options.
+const MULTI_PROG: &str = "--multi-prog";
 
 /// True if `name` is a word of `list`.
 pub fn listed(list: &str, name: &str) -> bool {
@@ -95,9 +99,11 @@ fn values(launcher: Launcher, option: &str) -> Option<usize> {
         Launcher::OpenMpi if listed(OPEN_MPI, name) => Some(1),
         Launcher::Hydra if matches!(name, "genv" | "env") => Some(2),
         Launcher::Hydra if listed(HYDRA, name) => Some(1),
-        Launcher::Srun if double => Some(usize::from(listed(SRUN, name))),
+        Launcher::Srun | Launcher::Sbatch if double => Some(usize::from(listed(SRUN, name))),
         // An option such as -n4 holds its value.
-        Launcher::Srun => Some(usize::from(name.len() == 1 && listed(SRUN_SHORT, name))),
+        Launcher::Srun | Launcher::Sbatch => {
+            Some(usize::from(name.len() == 1 && listed(SRUN_SHORT, name)))
+        }
         _ => None,
     }
 }
@@ -119,20 +125,29 @@ impl LaunchLine {
         }
         let mut at = found.position + 1;
         while at < command.len() {
-            let colon = match found.launcher {
-                Launcher::Srun => None,
-                _ => command[at..].iter().position(|word| word == ":"),
-            };
+            let colon = command[at..].iter().position(|word| word == ":");
             let end = colon.map_or(command.len(), |k| at + k);
             let (part, start) = launch.part(&command[..end], at);
             launch.starts.extend(start);
             launch.parts.push(part);
             at = end + 1;
         }
+        launch.without_files();
         for part in &mut launch.parts {
             part.variables.splice(0..0, launch.shared.iter().cloned());
         }
         launch
+    }
+
+    /// A word that names a file of programs or a batch script is not a program of the launch.
+    fn without_files(&mut self) {
+        let in_file = self.launcher == Launcher::Sbatch || self.file.as_deref() == Some(MULTI_PROG);
+        if !in_file {
+            return;
+        }
+        let words = self.parts.iter_mut().map(|part| std::mem::take(&mut part.words));
+        self.file = words.filter_map(|words| words.into_iter().next()).last();
+        self.starts.clear();
     }
 
     /// One program of `command` whose options begin at `at`, and where the program begins.
@@ -190,8 +205,10 @@ impl LaunchLine {
             (Launcher::OpenMpi, "n" | "np" | "c") | (Launcher::Hydra, "n" | "np") => {
                 part.ranks = count;
             }
-            (Launcher::Srun, "n" | "ntasks") => part.ranks = count,
-            (Launcher::Srun, short) if short.len() > 1 && short.starts_with('n') => {
+            (Launcher::Srun | Launcher::Sbatch, "n" | "ntasks") => part.ranks = count,
+            (Launcher::Srun | Launcher::Sbatch, short)
+                if short.len() > 1 && short.starts_with('n') =>
+            {
                 part.ranks = short[1..].parse().ok().or(part.ranks);
             }
             (Launcher::OpenMpi, "x") => part.variables.push(variable(value?)),
@@ -207,7 +224,8 @@ impl LaunchLine {
                 set.push((variable_name, value));
                 return Some(words);
             }
-            (_, "wd" | "wdir" | "dir" | "gwdir") | (Launcher::Srun, "D" | "chdir") => {
+            (_, "wd" | "wdir" | "dir" | "gwdir")
+            | (Launcher::Srun | Launcher::Sbatch, "D" | "chdir") => {
                 part.directory = value.map(PathBuf::from);
             }
             (
@@ -215,12 +233,14 @@ impl LaunchLine {
                 "H" | "host" | "hosts" | "hostfile" | "machinefile" | "machine" | "f" | "rankfile"
                 | "rf" | "w" | "nodelist",
             ) => self.hosts = true,
-            (Launcher::Srun, "N" | "nodes") if value != Some("1") => self.hosts = true,
+            (Launcher::Srun | Launcher::Sbatch, "N" | "nodes") if value != Some("1") => {
+                self.hosts = true
+            }
             (Launcher::Srun, "container" | "container-image") => {
                 self.container = value.map(str::to_string);
             }
             (_, "app" | "configfile") => self.file = value.map(str::to_string),
-            (Launcher::Srun, "multi-prog") => self.file = Some("--multi-prog".into()),
+            (Launcher::Srun, "multi-prog") => self.file = Some(MULTI_PROG.into()),
             _ => {}
         }
         None
@@ -285,7 +305,12 @@ mod tests {
         assert!(launch.hosts);
         let launch = of(s, "srun --ntasks=8 --container-image=img ./a");
         assert_eq!((launch.parts[0].ranks, launch.container.as_deref()), (Some(8), Some("img")));
-        assert!(of(s, "srun --multi-prog file").file.is_some());
+        let launch = of(s, "srun -n 4 --multi-prog file");
+        assert_eq!((launch.file.as_deref(), launch.parts[0].words.len()), (Some("file"), 0));
+        assert_eq!(programs(s, "srun -n 2 ./a x : -n 1 ./b"), ["./a x", "./b"]);
+        let launch = of(Launcher::Sbatch, "sbatch -a 1-4 -n 4 job.sh x");
+        assert_eq!(launch.file.as_deref(), Some("job.sh"));
+        assert_eq!((launch.parts[0].words.len(), launch.parts[0].ranks), (0, Some(4)));
     }
 
     #[test]

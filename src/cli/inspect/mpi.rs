@@ -72,7 +72,7 @@ impl Mpi {
         let (wanted, names) = match launcher {
             Launcher::OpenMpi => (Family::OpenMpi, "libmpi.so.40 libmpi.so.80 libmpi.so"),
             Launcher::Hydra => (Family::Mpich, "libmpi.so.12 libmpich.so.12 libmpi.so libmpich.so"),
-            Launcher::Srun | Launcher::Other => return None,
+            Launcher::Srun | Launcher::Sbatch | Launcher::Other => return None,
         };
         let names: Vec<&str> = names.split(' ').collect();
         let program = program.canonicalize().ok()?;

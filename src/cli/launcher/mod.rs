@@ -22,19 +22,21 @@ pub enum Launcher {
     Hydra,
     /// Slurm: `--export=ALL,NAME=VALUE`.
     Srun,
+    /// Slurm's batch jobs, as [`Launcher::Srun`]. The script and all that it starts get the variables.
+    Sbatch,
     /// Anything else, also a program without a launcher: through the environment.
     #[default]
     Other,
 }
 
 /// Programs that run the command that is their argument.
-const WRAPPERS: [&str; 11] = [
+const WRAPPERS: [&str; 12] = [
     "env", "nice", "time", "timeout", "nohup", "stdbuf", "numactl", "taskset", "ionice", "setsid",
-    "chrt",
+    "chrt", "salloc",
 ];
 
 /// How many arguments of such a program are searched for a launcher.
-const LOOKED_THROUGH: usize = 12;
+const LOOKED_THROUGH: usize = 24;
 
 impl Launcher {
     /// The name in messages.
@@ -43,6 +45,7 @@ impl Launcher {
             Launcher::OpenMpi => "Open MPI",
             Launcher::Hydra => "MPICH or Intel MPI (hydra)",
             Launcher::Srun => "Slurm srun",
+            Launcher::Sbatch => "Slurm sbatch",
             Launcher::Other => "unknown; variables go through its environment",
         }
     }
@@ -125,6 +128,7 @@ fn by_name(name: &str) -> NameHint {
         }
         "mpiexec.hydra" | "mpirun.hydra" => NameHint::Known(Launcher::Hydra),
         "srun" => NameHint::Known(Launcher::Srun),
+        "sbatch" => NameHint::Known(Launcher::Sbatch),
         _ if name.ends_with(".openmpi") => NameHint::Known(Launcher::OpenMpi),
         _ if name.ends_with(".mpich") => NameHint::Known(Launcher::Hydra),
         _ if name.starts_with("mpirun") || name.starts_with("mpiexec") => NameHint::Ambiguous,

@@ -1,11 +1,11 @@
 //! The command line that passes the library and the settings on to the MPI processes.
 
 use super::settings::{self, Variables};
-use super::{app_file, functions, library, sanitizer};
-use crate::base::error::{Error, ErrorKind, Result};
+use super::{app_file, functions, library, sanitizer, slurm};
+use crate::base::error::Result;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::shell::quoted;
-use crate::cli::inspect::{Image, listed};
+use crate::cli::inspect::Image;
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::options::{FUNCTIONS, is_c_function};
 use std::path::{Path, PathBuf};
@@ -48,9 +48,16 @@ pub fn launch_command(
     match found.launcher {
         Launcher::OpenMpi => open_mpi(&mut plan, passed, environment),
         Launcher::Hydra => hydra(&mut plan, passed),
-        Launcher::Srun => {
-            let exported = environment("SLURM_EXPORT_ENV").filter(|v| !v.is_empty());
-            srun(&mut plan, passed, exported)?;
+        Launcher::Srun | Launcher::Sbatch => {
+            let names: Vec<&str> = variables.iter().map(|v| v.0.as_str()).collect();
+            let exporting = slurm::Exporting {
+                batch: found.launcher == Launcher::Sbatch,
+                names: &names,
+                preload: &|own| passed.preload(own),
+            };
+            exporting.change(&mut plan.command, passed.start, environment)?;
+            // The list cannot hold a value with a comma, so it only names the settings.
+            plan.environment = variables.to_vec();
         }
         Launcher::Other => {
             plan.environment = variables.to_vec();
@@ -195,68 +202,6 @@ fn hydra(plan: &mut LaunchCommand, passed: Passed<'_>) {
     plan.command.splice(passed.start..passed.start, words);
 }
 
-/// Adds `--export=…,LD_PRELOAD=…`, merged with the `--export` of the user. The list has the names of the
-/// settings, whose values are in the environment of srun, because the list cannot hold a value with a comma.
-fn srun(plan: &mut LaunchCommand, passed: Passed<'_>, exported: Option<String>) -> Result<()> {
-    let Passed { start, variables, .. } = passed;
-    let mut list = exported;
-    let mut k = start;
-    while k < plan.command.len() {
-        if let Some(value) = plan.command[k].strip_prefix("--export=") {
-            list = Some(value.to_string());
-            plan.command.remove(k);
-        } else if plan.command[k] == "--export" && k + 1 < plan.command.len() {
-            list = Some(plan.command[k + 1].clone());
-            plan.command.drain(k..k + 2);
-        } else if !plan.command[k].starts_with('-') && is_program(plan, k, start) {
-            break;
-        } else {
-            k += 1;
-        }
-    }
-    let mut entries: Vec<String> = list
-        .as_deref()
-        .unwrap_or("ALL")
-        .split(',')
-        .map(|entry| entry.trim().to_string())
-        .filter(|entry| !entry.is_empty() && !entry.eq_ignore_ascii_case("NONE"))
-        .collect();
-    let of_entry = |entry: &String| entry.strip_prefix("LD_PRELOAD=").map(str::to_string);
-    let preload = passed.preload(entries.iter().rev().find_map(of_entry));
-    entries.retain(|entry| entry.split('=').next() != Some(PRELOAD));
-    if preload.contains(',') {
-        return Err(Error::new(ErrorKind::Usage, "srun cannot pass a path with a comma on")
-            .at(preload)
-            .advise("use a path without commas for the preloaded libraries"));
-    }
-    entries.push(format!("{PRELOAD}={preload}"));
-    if !entries.iter().any(|entry| entry.eq_ignore_ascii_case("ALL")) {
-        let named = |name: &str| entries.iter().any(|e| e.split('=').next() == Some(name));
-        let missing: Vec<String> =
-            variables.iter().map(|v| v.0.clone()).filter(|name| !named(name)).collect();
-        entries.extend(missing);
-    }
-    plan.environment = variables.to_vec();
-    plan.command.insert(start, format!("--export={}", entries.join(",")));
-    Ok(())
-}
-
-/// True if the word at `k` is the program, and not the value of an option. The value of an option of srun is
-/// the next word if the option is short or written without `=`. So a word is the program only if the word
-/// before it is not such an option.
-fn is_program(plan: &LaunchCommand, k: usize, start: usize) -> bool {
-    /// Options of srun without a value.
-    const BARE: &str = "-E -H -I -K -O -Q -Z -X -l -s -u -v -vv -vvv -k --contiguous \
-        --disable-status --exact --exclusive --immediate --label --multi-prog --no-kill \
-        --overcommit --overlap --pty --quiet --unbuffered --verbose --whole";
-    if k == start {
-        return true;
-    }
-    let before = plan.command[k - 1].as_str();
-    let short_with_value = before.starts_with('-') && !before.starts_with("--") && before.len() > 2;
-    !before.starts_with('-') || before.contains('=') || short_with_value || listed(BARE, before)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -341,9 +286,45 @@ mod tests {
             line(s, "srun ./a", &[("SLURM_EXPORT_ENV", "PATH"), ("LD_PRELOAD", "/x.so")]),
             "RANKWEAVE_FIX=0,3 srun --export=PATH,LD_PRELOAD=/x.so:/l/rw.so,RANKWEAVE_FIX ./a"
         );
+        // Every component of a heterogeneous step has its own variables.
+        assert_eq!(
+            line(s, "srun -n 2 ./a : --export=NONE -n 1 ./b", &[]),
+            "RANKWEAVE_FIX=0,3 srun --export=ALL,LD_PRELOAD=/l/rw.so -n 2 ./a : \
+             --export=LD_PRELOAD=/l/rw.so,RANKWEAVE_FIX -n 1 ./b"
+        );
         let command = vec!["srun".to_string()];
         let found = LocatedLauncher { launcher: s, position: 0 };
         assert!(launch_command(&found, &command, Path::new("/a,b.so"), &[], |_| None).is_err());
+    }
+
+    #[test]
+    fn sbatch() {
+        let b = Launcher::Sbatch;
+        let script = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = script.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_string_lossy().into_owned()
+        };
+        let plain = file("plain", "#!/bin/sh\n#SBATCH -n 4\nsrun ./a\n");
+        // Lines behind the first command are no options.
+        let own = file(
+            "own",
+            "#!/bin/sh\n\n# why\n#SBATCH -n 4 --export=NONE\nsrun ./a\n#SBATCH --export=ALL\n",
+        );
+        let all = "RANKWEAVE_FIX=0,3 sbatch --export=ALL,LD_PRELOAD=/l/rw.so";
+        let none = "RANKWEAVE_FIX=0,3 sbatch --export=LD_PRELOAD=/l/rw.so,RANKWEAVE_FIX";
+        for (given, wanted) in [
+            (format!("sbatch -n 4 {plain}"), format!("{all} -n 4 {plain}")),
+            (format!("sbatch {own} --export=x"), format!("{none} {own} --export=x")),
+            (format!("sbatch --export=ALL {own}"), format!("{all} {own}")),
+            ("sbatch --wrap true".to_string(), format!("{all} --wrap true")),
+            ("sbatch /no/such/file".to_string(), format!("{all} /no/such/file")),
+        ] {
+            assert_eq!(line(b, &given, &[("SLURM_EXPORT_ENV", "PATH")]), wanted, "{given}");
+        }
+        let set = [("SBATCH_EXPORT", "NONE")];
+        assert_eq!(line(b, &format!("sbatch {plain}"), &set), format!("{none} {plain}"));
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub(in crate::cli) fn loaded(
             let mpi = Mpi::of_launcher(path, launch.launcher, search)?;
             Some((mpi, format!("it belongs to {}", path.display())))
         }
-        Launcher::Srun | Launcher::Other => None,
+        Launcher::Srun | Launcher::Sbatch | Launcher::Other => None,
     }
 }
 

@@ -130,7 +130,7 @@ int main(int argc, char **argv)
             raise(SIGKILL);
     }
     if (!strcmp(how, "hang") || !strcmp(how, "mpi_abort") || !strcmp(how, "last_sigkill"))
-        for (int i = 0; i < 60; i++)
+        for (int i = 0; i < 180; i++)
             sleep(1);
     if (!strcmp(how, "usr1_default"))
         raise(SIGUSR1);

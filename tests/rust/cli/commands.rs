@@ -324,6 +324,9 @@ fn launches_get_library_and_settings() {
     let text = run("srun");
     assert!(text.starts_with(&format!("--export=ALL,LD_PRELOAD={library} -n 2 ./a")), "{text}");
     assert!(text.contains("mode=record fix=0,2-3"), "{text}");
+    let text = run("sbatch");
+    assert!(text.starts_with(&format!("--export=ALL,LD_PRELOAD={library} -n 2 ./a")), "{text}");
+    assert!(text.contains("preload= mode=record"), "sbatch itself gets nothing preloaded: {text}");
     let text = run("anything");
     assert!(text.contains(&format!("preload={library} mode=record")), "{text}");
 }

@@ -255,6 +255,25 @@ fn ways_on_which_the_library_is_lost() {
 }
 
 #[test]
+fn files_of_programs_and_batch_scripts_are_not_examined() {
+    let bench = Bench::new();
+    for name in ["srun", "sbatch"] {
+        let path = bench.place.file(name, "#!/bin/sh\n");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    bench.place.file("job.sh", "#!/bin/sh\nsrun ./app\n");
+    for (line, code, outcome) in [
+        ("./sbatch -n 2 job.sh", "batch-script", "is not known"),
+        ("./sbatch --array=1-3 --wrap ./app", "batch-script", "is not known"),
+        ("./srun -n 2 --multi-prog job.sh", "no-program", "nothing will be recorded"),
+    ] {
+        let (_, value) = bench.json(line);
+        assert!(Bench::codes(&value).contains(&code.to_string()), "{line}: {value:#}");
+        assert!(value["outcome"].as_str().unwrap().contains(outcome), "{line}: {value:#}");
+    }
+}
+
+#[test]
 fn surroundings() {
     let bench = Bench::new();
     let line = "open/bin/mpirun -n 2 ./app";

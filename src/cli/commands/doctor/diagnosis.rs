@@ -3,6 +3,7 @@
 use super::bindings::Bindings;
 use super::finding::{Finding, Severity};
 use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Started};
+use crate::cli::launcher::Launcher;
 use crate::cli::trial::ProbedNode;
 use crate::options::{Mode, Settings};
 use crate::store;
@@ -91,6 +92,10 @@ impl Diagnosis {
                 _ => "nothing will be recorded",
             };
             return text.into();
+        }
+        if self.launch.launcher == Launcher::Sbatch {
+            return "the launches of the script get the library; what is recorded is not known"
+                .into();
         }
         let rest = match (self.settings.mode, &self.order_kept_because, &self.key) {
             (Mode::Shuffle, ..) => "; the ranks get a random order".into(),

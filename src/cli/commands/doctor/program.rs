@@ -52,6 +52,16 @@ pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
                 "give the full path, or run 'rankweave doctor' on the node where the launch starts";
             found.push(problem("program-missing", text).advise(advice));
         }
+        Program::Nothing if diagnosis.launch.launcher == Launcher::Sbatch => {
+            let text = match &diagnosis.launch.file {
+                Some(script) => {
+                    format!("the script '{script}' is not run, so its launches are not known")
+                }
+                None => "the launches of the batch job are not known".into(),
+            };
+            let advice = "rankweave doctor with a launch of the script, such as srun ./app";
+            found.push(warning("batch-script", text).advise(advice));
+        }
         Program::Nothing => {
             let from_file =
                 |file| format!("the programs are named in a file ({file}), which is not read");

@@ -33,6 +33,7 @@ pub(super) fn text(diagnosis: &Diagnosis) -> String {
         Launcher::OpenMpi => "by -x LD_PRELOAD, into the MPI processes only",
         Launcher::Hydra => "by -genv LD_PRELOAD, into the MPI processes only",
         Launcher::Srun => "by --export LD_PRELOAD, into the MPI processes only",
+        Launcher::Sbatch => "by --export LD_PRELOAD, into the script and everything it starts",
         Launcher::Other => "by the environment, into everything the command starts",
     };
     match &diagnosis.library {
