@@ -72,6 +72,7 @@ fn is(node: &Node, names: &[&str]) -> bool {
 fn attribute<'a>(node: &Node<'a, '_>, name: &str) -> Result<&'a str> {
     let tag = node.tag_name().name();
     node.attribute(name)
+        .filter(|value| !value.is_empty())
         .ok_or_else(|| bad(format!("an element <{tag}> has no attribute '{name}'")).at(place(node)))
 }
 

@@ -131,8 +131,8 @@ pub(super) fn fat_tree(
         (0..down.len()).map(|j| if j < level { up[j] } else { down[j] }).collect()
     };
     let mut total = 0usize;
-    for level in 0..down.len() {
-        let links = product(&radix(level)).and_then(|nodes| nodes.checked_mul(up[level]));
+    for (level, &parents) in up.iter().enumerate() {
+        let links = product(&radix(level)).and_then(|nodes| nodes.checked_mul(parents));
         total = total.saturating_add(links.unwrap_or(usize::MAX));
     }
     few_links(
