@@ -448,7 +448,7 @@ mod tests {
             ),
             (
                 "<zone><cluster id='c' radical='0-999999999' bw='1'/></zone>",
-                "more than 200000 hosts",
+                "more than 32768 hosts",
             ),
         ] {
             let error = topology(&platform(inner)).err().unwrap().to_string();

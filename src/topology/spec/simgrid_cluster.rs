@@ -7,7 +7,7 @@ use super::wiring::Wiring;
 use crate::Result;
 
 /// More hosts in one platform are refused: a few bytes can ask for them.
-pub(super) const MAX_HOSTS: usize = 200_000;
+pub(super) const MAX_HOSTS: usize = 1 << 15;
 
 /// Numbers of hosts in `radical`: `0-29,58,59`.
 ///
@@ -281,7 +281,7 @@ mod tests {
             (16, fat_tree as Build, "2;4,4;1,2", "LEVELS"),
             (16, fat_tree, "2;4;1,2;1,2", "each of"),
             (15, fat_tree, "2;4,4;1,2;1,2", "needs 16"),
-            (1, fat_tree, "1;1;200000;1", "links"),
+            (1, fat_tree, "2;1,1;400,400;1,1", "links"),
             (4, fat_tree, "0;4;1;1", "numbers from 1"),
             (4, dragonfly, "3;4", "GROUPS"),
             (4, dragonfly, "4,1;1,1;1,1;1", "more than routers"),
