@@ -287,7 +287,7 @@ mod tests {
             (4, dragonfly, "4,1;1,1;1,1;1", "more than routers"),
             (2000, dragonfly, "1,1;1,1;2000,1;1", "links"),
             (4, torus, "3,2", "needs 6"),
-            (4, torus, "100000,100000", "more than"),
+            (4, torus, "30000,30000", "more than"),
         ] {
             let error = cluster(hosts, build, parameters).err().unwrap().to_string();
             assert!(error.contains(what), "{parameters}: {error}");
