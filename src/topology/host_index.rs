@@ -62,10 +62,10 @@ impl HostIndex {
 
     /// The slot of a host; `None` if no slot, or more than one, fits.
     pub fn find(&self, name: &str) -> Option<usize> {
-        let name = name.trim();
-        if let Some(found) = self.exact.get(name) {
+        if let Some(found) = self.exact.get(name).or_else(|| self.exact.get(name.trim())) {
             return found.one();
         }
+        let name = name.trim();
         let lower = name.to_ascii_lowercase();
         let short = short(&lower);
         let base = base(short);

@@ -77,7 +77,7 @@ struct Columns {
 }
 
 /// More names in all lists of hosts and switches are refused: a short list must not ask for much memory.
-pub(super) const MAX_LISTED: usize = 1 << 16;
+pub(super) const MAX_LISTED: usize = 1 << 14;
 
 /// Gbit/s of a port of Slingshot. A cable between switches has two ports at each end.
 const SLINGSHOT_PORT: f64 = 200.0;

@@ -42,7 +42,7 @@ struct List {
     cables: Vec<(u32, u32, Option<f64>)>,
     seen: HashSet<[(u32, String); 2]>,
     /// Names in lists of hosts and switches.
-    listed: usize,
+    count_listed: usize,
     /// Hosts at the place of a node: `host nid001 at x1000c0s3b0n0`.
     places: Vec<(u32, String)>,
 }
@@ -62,8 +62,14 @@ impl List {
     fn named(&mut self, name: &str, is_host: bool) -> u32 {
         let number = self.number(name);
         self.is_host[number as usize] = Some(is_host);
-        self.listed += 1;
         number
+    }
+
+    fn listed(&mut self, names: &[String], are_hosts: bool) {
+        self.count_listed += names.len();
+        for name in names {
+            self.named(name, are_hosts);
+        }
     }
 
     /// The vertex of an end, and its kind if the name tells.
@@ -108,12 +114,8 @@ fn parse(text: &str, known: &[String]) -> Result<Wiring> {
         match line {
             Line::Nothing => continue,
             Line::Cables(cables) => cables.iter().for_each(|cable| list.cable(cable)),
-            Line::Hosts(names) => names.iter().for_each(|name| {
-                list.named(name, true);
-            }),
-            Line::Switches(names) => names.iter().for_each(|name| {
-                list.named(name, false);
-            }),
+            Line::Hosts(names) => list.listed(&names, true),
+            Line::Switches(names) => list.listed(&names, false),
             Line::Router(end) => {
                 list.end(&end);
             }
@@ -129,7 +131,7 @@ fn parse(text: &str, known: &[String]) -> Result<Wiring> {
             }
         }
         read += 1;
-        if list.listed > MAX_LISTED {
+        if list.count_listed > MAX_LISTED {
             return Err(in_line(
                 number + 1,
                 format!("the lists name more than {MAX_LISTED} hosts and switches"),

@@ -95,7 +95,7 @@ fn kind_of(text: &str) -> Result<Kind> {
         Some(first) if is_yaml(first) => return Ok(Kind::Yaml),
         _ => {}
     }
-    if content().all(|line| is_numbers(line)) {
+    if content().all(is_numbers) {
         return Ok(numeric_kind(text));
     }
     Ok(Kind::Cabling)

@@ -188,7 +188,7 @@ fn wire(fabric: &Fabric, dialect: Dialect) -> Result<Wiring> {
         let named = named.or_else(|| device.own.and_then(ib_description::host));
         let blank = device.own.is_none() && device.at_peer.is_none();
         let by_id = undescribed || blank && dialect == Dialect::Ibsim;
-        named.or_else(|| by_id.then(|| device.id.to_string()))
+        named.or_else(|| (by_id && !device.id.is_empty()).then(|| device.id.to_string()))
     };
     let mut wiring = Wiring::default();
     let vertex: Vec<Option<usize>> = fabric

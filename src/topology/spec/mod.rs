@@ -12,6 +12,7 @@ mod ib_description;
 mod ib_ports;
 mod infiniband;
 mod machine;
+mod rate;
 mod scotch;
 mod shapes;
 mod simgrid;

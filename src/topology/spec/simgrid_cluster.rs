@@ -7,7 +7,7 @@ use super::wiring::Wiring;
 use crate::Result;
 
 /// More hosts in one platform are refused: a few bytes can ask for them.
-pub(super) const MAX_HOSTS: usize = 200_000;
+pub(super) const MAX_HOSTS: usize = 1 << 15;
 
 /// Numbers of hosts in `radical`: `0-29,58,59`.
 ///
@@ -131,8 +131,8 @@ pub(super) fn fat_tree(
         (0..down.len()).map(|j| if j < level { up[j] } else { down[j] }).collect()
     };
     let mut total = 0usize;
-    for level in 0..down.len() {
-        let links = product(&radix(level)).and_then(|nodes| nodes.checked_mul(up[level]));
+    for (level, &parents) in up.iter().enumerate() {
+        let links = product(&radix(level)).and_then(|nodes| nodes.checked_mul(parents));
         total = total.saturating_add(links.unwrap_or(usize::MAX));
     }
     few_links(
@@ -281,13 +281,13 @@ mod tests {
             (16, fat_tree as Build, "2;4,4;1,2", "LEVELS"),
             (16, fat_tree, "2;4;1,2;1,2", "each of"),
             (15, fat_tree, "2;4,4;1,2;1,2", "needs 16"),
-            (1, fat_tree, "1;1;200000;1", "links"),
+            (1, fat_tree, "2;1,1;400,400;1,1", "links"),
             (4, fat_tree, "0;4;1;1", "numbers from 1"),
             (4, dragonfly, "3;4", "GROUPS"),
             (4, dragonfly, "4,1;1,1;1,1;1", "more than routers"),
             (2000, dragonfly, "1,1;1,1;2000,1;1", "links"),
             (4, torus, "3,2", "needs 6"),
-            (4, torus, "100000,100000", "more than"),
+            (4, torus, "30000,30000", "more than"),
         ] {
             let error = cluster(hosts, build, parameters).err().unwrap().to_string();
             assert!(error.contains(what), "{parameters}: {error}");

@@ -122,6 +122,12 @@ fn torus(entry: &Yaml) -> Result<Torus> {
             torus.nodes.push((at, node));
         }
     }
+    let most = (1 << 16) + 16 * torus.nodes.len();
+    if dims.iter().product::<usize>() > most {
+        return Err(bad(format!(
+            "the torus has more than {most} points, and nodes at few of them"
+        )));
+    }
     Ok(torus)
 }
 

@@ -113,7 +113,9 @@ fn of_instances(instances: &[Yaml]) -> Result<Layout> {
     let mut domain = HashMap::new();
     let mut seen = HashSet::new();
     for instance in instances {
-        let id = text(&instance["id"]).ok_or_else(|| bad("an instance has no id"))?;
+        let id = text(&instance["id"])
+            .filter(|id| !id.is_empty())
+            .ok_or_else(|| bad("an instance has no id"))?;
         let wrong = || bad(format!("the network layers of instance {id} are not a list of names"));
         let layers: Vec<String> = match &instance["network_layers"] {
             Yaml::Array(list) => {
