@@ -30,7 +30,7 @@ FEW = exits.NP
 # What srun uses for an MPI library.
 PMI = {"openmpi4": "pmix", "openmpi5": "pmix", "mpich5": "pmi2", "mpich4": "pmi2"}
 # The line of --verbose 2 that says that a launch read the network from Slurm. None: launches do not read it.
-NETWORK_LINE = None
+NETWORK_LINE = "network: Slurm"
 # How many times the bytes with the network given by hand a launch may send over the uplinks that knows it by itself.
 NETWORK_EXCESS = 1.05
 # The bytes and messages of each task of the ring whose traffic is measured. With less, the daemons' own traffic
