@@ -27,6 +27,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("format_scotch", |bytes| formats::reader("scotch", bytes)),
     ("format_treematch", |bytes| formats::reader("treematch", bytes)),
     ("formats_detect", formats::detection),
+    ("hosts", launch::hosts),
     ("identity", launch::identities),
     ("mapping", mapping::algorithm),
     ("settings", launch::settings),

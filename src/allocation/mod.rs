@@ -13,7 +13,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 
 /// More hosts or ranks than this are refused.
-pub const MOST: usize = 1 << 20;
+pub const MOST: usize = 1 << 19;
 
 /// An entry of a list of hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -34,7 +34,7 @@ pub const LONGEST: usize = 96 << 10;
 /// The most bytes of a file with such a text.
 const LARGEST: u64 = 256 << 20;
 /// The most numbers in a list.
-const MOST: usize = 1 << 22;
+const MOST: usize = 1 << 21;
 
 /// The places that the launcher was told to give to the ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]

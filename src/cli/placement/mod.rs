@@ -83,7 +83,11 @@ impl PlacedLaunch {
         if record.is_none() {
             return Err(nothing_stored(&key));
         }
-        let bound_to_cores = record.is_some_and(|r| places::has_cores(&r.launch.placement));
+        let totals = hosts.asked().and_then(|allocation| allocation.hosts().totals());
+        let slots = totals.map(|totals| totals.iter().map(|&n| n as usize).sum::<usize>());
+        // A launcher does not bind processes to cores that are fewer.
+        let bound_to_cores = slots.is_none_or(|slots| slots >= tasks)
+            && record.is_some_and(|r| places::has_cores(&r.launch.placement));
         let places = Places::of(&hosts, tasks, filling(found.launcher), record)?;
         let store = known.storage.store().cloned();
         let now = since_1970().as_secs();
