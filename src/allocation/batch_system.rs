@@ -93,7 +93,8 @@ mod tests {
     #[test]
     fn variables_of_batch_systems() {
         assert!(of(&[("HOME", "/")]).is_none());
-        let wanted = vec![("n0".to_string(), Some(4)), ("n1".into(), Some(4)), ("x".into(), Some(2))];
+        let wanted =
+            vec![("n0".to_string(), Some(4)), ("n1".into(), Some(4)), ("x".into(), Some(2))];
         let list = ("SLURM_JOB_NODELIST", "n[0-1],x");
         assert_eq!(of(&[list, ("SLURM_TASKS_PER_NODE", "4(x2),2")]).unwrap().unwrap(), wanted);
         assert_eq!(of(&[("LSB_MCPU_HOSTS", "n0 4 n1 4 x 2")]).unwrap().unwrap(), wanted);

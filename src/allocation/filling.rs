@@ -67,7 +67,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn hosts(list: &[(&str, u32)]) -> Hosts {
-        let entry = |&(name, ranks): &(&str, u32)| HostEntry { name: name.into(), ranks: Some(ranks) };
+        let entry =
+            |&(name, ranks): &(&str, u32)| HostEntry { name: name.into(), ranks: Some(ranks) };
         Allocation { entries: list.iter().map(entry).collect(), source: String::new() }.hosts()
     }
 

@@ -115,9 +115,13 @@ mod tests {
         let got = of(open_mpi, text);
         assert_eq!(got[..4], wanted.map(|(n, s)| (n.to_string(), s)));
         assert_eq!(got[4..], [("n3".into(), Some(1)), ("n4".into(), Some(3))]);
-        for (bad, line) in
-            [("", "hosts"), ("n0 slots=x", "line 1"), ("n0\n^n1", "line 2"), ("+n0", "line 1"), ("n0 slots=0", "line 1")]
-        {
+        for (bad, line) in [
+            ("", "hosts"),
+            ("n0 slots=x", "line 1"),
+            ("n0\n^n1", "line 2"),
+            ("+n0", "line 1"),
+            ("n0 slots=0", "line 1"),
+        ] {
             let error = open_mpi(bad, "hosts").unwrap_err().to_string();
             assert!(error.contains(line), "{bad}: {error}");
         }

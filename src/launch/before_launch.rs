@@ -183,7 +183,10 @@ mod tests {
         let node = |task: usize| placed.process_of_task[task] / 4;
         assert!((0..4).all(|task| node(task) == node(task + 4)), "{placed:?}");
         assert_eq!(placed.process_of_task[0], 0);
-        assert_eq!(by_node(&placed.process_of_task, &placement().node_of_process), placed.process_of_task);
+        assert_eq!(
+            by_node(&placed.process_of_task, &placement().node_of_process),
+            placed.process_of_task
+        );
         // The second time, the order is read from the store.
         let BeforeLaunch::Place(again, reason) = decide(&settings) else { panic!("not placed") };
         assert_eq!(again, placed);
@@ -200,9 +203,11 @@ mod tests {
         };
         store.keep_verdict("app-0badcafe", &verdict).unwrap();
         assert!(matches!(decide(&settings), BeforeLaunch::Place(..)));
-        for (name, value, why) in
-            [("mode", "record", "the mode is record"), ("deny", "app", "--deny"), ("min-gain", "95", "threshold 95 %")]
-        {
+        for (name, value, why) in [
+            ("mode", "record", "the mode is record"),
+            ("deny", "app", "--deny"),
+            ("min-gain", "95", "threshold 95 %"),
+        ] {
             let mut other = Settings::default();
             other.set(name, value).unwrap();
             let BeforeLaunch::Keep(said) = decide(&other) else { panic!("{name} is ignored") };

@@ -197,7 +197,8 @@ impl RanksFound {
         match self {
             RanksFound::AsMeant => String::new(),
             RanksFound::Elsewhere { ranks, first, on, meant } => {
-                let instead = meant.as_ref().map(|m| format!(" instead of {m}")).unwrap_or_default();
+                let instead =
+                    meant.as_ref().map(|m| format!(" instead of {m}")).unwrap_or_default();
                 let (ranks, are) = match ranks {
                     1 => ("1 rank".to_string(), "is"),
                     n => (format!("{n} ranks"), "are"),
@@ -226,8 +227,7 @@ fn list_text(list: &[u32]) -> String {
     let mut rest = list;
     while let Some(&first) = rest.first() {
         let same = rest.iter().take_while(|&&n| n == first).count();
-        let rising =
-            (first..).zip(rest).take_while(|&(wanted, &n)| wanted == n).count();
+        let rising = (first..).zip(rest).take_while(|&(wanted, &n)| wanted == n).count();
         let length = match (same, rising) {
             (3.., _) => {
                 parts.push(format!("{first}x{same}"));
@@ -315,7 +315,8 @@ mod tests {
         std::fs::write(&path, text + "\n").unwrap();
         assert_eq!(PlacedRanks::parse(&format!("@{}", path.display())).unwrap(), placed());
         assert_eq!(list_text(&[4, 5, 6, 7, 2, 2, 2, 9]), "4-7,2x3,9");
-        for bad in ["", "2:1:0:0:1:1", "1:1:0,1:0:1:1", "1:1:1:0:1:1", "1:1:0x2:0,0:1:1", "@/none"] {
+        for bad in ["", "2:1:0:0:1:1", "1:1:0,1:0:1:1", "1:1:1:0:1:1", "1:1:0x2:0,0:1:1", "@/none"]
+        {
             assert!(PlacedRanks::parse(bad).is_err(), "{bad}");
         }
         assert!(list_of("0-4294967295").is_err() && list_of("1x4294967295").is_err());

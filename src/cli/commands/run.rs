@@ -57,7 +57,7 @@ pub struct Args {
 
     /// Ask each rank for its host instead of running the program, and compare
     ///
-    /// The launcher starts 'sh' on each rank in the same way as the program. With --place launcher the 
+    /// The launcher starts 'sh' on each rank in the same way as the program. With --place launcher the
     /// hosts are compared with those that the ranks are meant for; the exit code is 1 if they differ.
     #[arg(long, conflicts_with = "dry_run")]
     check_placement: bool,

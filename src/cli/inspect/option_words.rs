@@ -83,7 +83,11 @@ mod tests {
         options.into_iter().map(|o| (o.name, o.value, o.words)).collect()
     }
 
-    fn option(name: &str, value: &str, words: Range<usize>) -> (String, Option<String>, Range<usize>) {
+    fn option(
+        name: &str,
+        value: &str,
+        words: Range<usize>,
+    ) -> (String, Option<String>, Range<usize>) {
         (name.into(), Some(value.into()), words)
     }
 

@@ -74,7 +74,8 @@ pub(in crate::cli) fn compared(handed_over: &str, hosts: &[String]) -> Result<Ra
         let what = format!("{} ranks answered, but {} were placed", hosts.len(), placed.ranks());
         return Err(Error::new(ErrorKind::Infeasible, what));
     }
-    let (nodes, names) = crate::base::numbering::by_first_appearance(hosts.iter().map(String::as_str));
+    let (nodes, names) =
+        crate::base::numbering::by_first_appearance(hosts.iter().map(String::as_str));
     let names = names.into_iter().map(str::to_string).collect();
     Ok(placed.compare(&Placement::of_nodes(nodes, names)))
 }
@@ -87,7 +88,12 @@ mod tests {
     fn every_rank_has_to_answer_once() {
         let text = "noise\n[1] rankweave-rank 1 n1\nrankweave-rank 0 n0\n";
         assert_eq!(answers(text).unwrap(), ["n0", "n1"]);
-        for bad in ["", "rankweave-rank 1 n1\n", "rankweave-rank none n1\n", "rankweave-rank 0 a\nrankweave-rank 0 b\n"] {
+        for bad in [
+            "",
+            "rankweave-rank 1 n1\n",
+            "rankweave-rank none n1\n",
+            "rankweave-rank 0 a\nrankweave-rank 0 b\n",
+        ] {
             assert!(answers(bad).is_err(), "{bad}");
         }
     }

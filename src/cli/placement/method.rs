@@ -145,7 +145,9 @@ impl Method {
                 let words = vec!["--map-by".into(), format!("seq{qualifier}:file={file}")];
                 (vec![words, binding, count("-np")].concat(), Vec::new(), true)
             }
-            Method::HydraBlocks => (vec![text(&["-f", file]), count("-n")].concat(), Vec::new(), false),
+            Method::HydraBlocks => {
+                (vec![text(&["-f", file]), count("-n")].concat(), Vec::new(), false)
+            }
             Method::IntelMachines => {
                 (vec![text(&["-machinefile", file]), count("-n")].concat(), Vec::new(), false)
             }

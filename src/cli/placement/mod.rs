@@ -98,7 +98,8 @@ impl PlacedLaunch {
             BeforeLaunch::Keep(why) => return Err(Refusal::usual(why)),
         };
         let method = Method::of(found, command, &variable).ok_or_else(|| {
-            let what = "the launcher does not tell its version, so it is not known how to place ranks";
+            let what =
+                "the launcher does not tell its version, so it is not known how to place ranks";
             Refusal::new(what, "the launcher by its own name, not through a script")
         })?;
         let decision = Decided { placed, reason, key, places, method, store };

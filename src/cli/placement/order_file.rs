@@ -75,7 +75,8 @@ impl OrderFile {
 fn remove_old(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        let modified = entry.metadata().ok().filter(|m| m.is_file()).and_then(|m| m.modified().ok());
+        let modified =
+            entry.metadata().ok().filter(|m| m.is_file()).and_then(|m| m.modified().ok());
         if modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > KEPT) {
             let _ = std::fs::remove_file(entry.path());
         }
@@ -95,7 +96,10 @@ mod tests {
             String::from_utf8(content(format, "k", &placement, &[0, 2, 1, 3]).unwrap()).unwrap()
         };
         assert_eq!(of(&rank_orders::SLURM), "n0\nn1\nn0\nn1\n");
-        assert_eq!(of(&rank_orders::HYDRA), "# mpiexec -f THIS_FILE -n 4\nn0:1\nn1:1\nn0:1\nn1:1\n");
+        assert_eq!(
+            of(&rank_orders::HYDRA),
+            "# mpiexec -f THIS_FILE -n 4\nn0:1\nn1:1\nn0:1\nn1:1\n"
+        );
         assert!(of(&rank_orders::CRAY).ends_with("\n0,2,1,3\n"));
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path());

@@ -153,15 +153,21 @@ mod tests {
             Places::of(&hosts(list), tasks, Filling::Slots, record)
         };
         let places = of("a:2,b:2", 4, None).unwrap().placement;
-        assert_eq!((places.node_of_process, places.node_names.join(" ")), (vec![0, 0, 1, 1], "a b".into()));
+        assert_eq!(
+            (places.node_of_process, places.node_names.join(" ")),
+            (vec![0, 0, 1, 1], "a b".into())
+        );
         let cyclic = record(&[0, 1, 0, 1], &["b.site", "A"]);
         let places = of("a:*,b:*", 4, Some(&cyclic)).unwrap();
         assert_eq!(places.placement.node_names, ["b", "a"], "as recorded");
         assert_eq!(places.placement.node_of_process, [0, 1, 0, 1]);
         assert_eq!(places.number_of_node, [1, 0]);
-        for (list, what) in
-            [("a:*,b:*", "how many ranks"), ("a:*,c:*", "how many ranks"), ("a:4", "one host"), ("a:4,b:4", "one host")]
-        {
+        for (list, what) in [
+            ("a:*,b:*", "how many ranks"),
+            ("a:*,c:*", "how many ranks"),
+            ("a:4", "one host"),
+            ("a:4,b:4", "one host"),
+        ] {
             let other = record(&[0, 1], &["a", "b"]);
             let refusal = of(list, 4, Some(&other)).unwrap_err();
             assert!(refusal.what.contains(what), "{list}: {}", refusal.what);

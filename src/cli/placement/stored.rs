@@ -52,9 +52,8 @@ pub(super) fn known(
 /// use.
 fn mpi_of(store: &Store, key: &str, command: &[String]) -> String {
     let in_use = store.load(key).ok().flatten();
-    let is_alike = |record: &Record| {
-        Standing::of(record).kind == store::work_of(command, &record.mpi)
-    };
+    let is_alike =
+        |record: &Record| Standing::of(record).kind == store::work_of(command, &record.mpi);
     let mut runs = store.runs(key);
     runs.sort_by_key(|run| std::cmp::Reverse(run.standing.recorded_at));
     let others = || runs.iter().filter_map(|run| store::read_file(&run.path).ok());

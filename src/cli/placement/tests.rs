@@ -80,8 +80,7 @@ impl Bench {
             _ => Launcher::Other,
         };
         let found = LocatedLauncher { launcher, position: 0 };
-        let value =
-            |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
+        let value = |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
         PlacedLaunch::new(&found, &command, settings, value)
     }
 
@@ -139,12 +138,7 @@ fn every_launcher_gets_its_own_options() {
             PAIRS,
         ),
         ("@mpirun5 /bin/true", &slurm, "mpirun5 --map-by seq:file=FILE -np 8 /bin/true", PAIRS),
-        (
-            "@mpiexec4 -n 8 -f @hydra /bin/true",
-            &[],
-            "mpiexec4 -f FILE -n 8 /bin/true",
-            blocks,
-        ),
+        ("@mpiexec4 -n 8 -f @hydra /bin/true", &[], "mpiexec4 -f FILE -n 8 /bin/true", blocks),
         (
             "@mpiexec5 -hosts n0,n1 -ppn 4 -n 8 /bin/true",
             &[],
@@ -201,7 +195,11 @@ fn what_the_user_decided_or_nobody_knows_is_left_alone() {
         ("@mpirun4 -np 8 --host n0:8 /bin/true".into(), vec![], "all ranks are on one host"),
         ("@mpirun4 --host n0:*,n1:* /bin/true".into(), vec![], "the number of ranks"),
         ("@mpirun4 -np 8 --host n0:*,x:* /bin/true".into(), vec![], "how many ranks each host"),
-        ("@mpirun4 -np 8 --hostfile /no/file /bin/true".into(), vec![], "cannot read the host file"),
+        (
+            "@mpirun4 -np 8 --hostfile /no/file /bin/true".into(),
+            vec![],
+            "cannot read the host file",
+        ),
         (format!("@mpirun4 -np 4 {hosts} /bin/true : -np 4 /bin/true"), vec![], "several programs"),
         (format!("@mpirun4 -np 6 {hosts} /bin/true"), vec![], "no usable matrix is stored for k"),
         ("@other -np 8 /bin/true".into(), vec![], "it is not known how this launcher"),

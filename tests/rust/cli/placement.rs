@@ -70,7 +70,9 @@ fn the_launcher_gets_the_host_of_each_rank() {
     let bench = Bench::new();
     let run = bench.run("--place launcher --dry-run", LAUNCH, &[]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
-    for part in ["--mca rmaps seq --hostfile ", ".hosts", "RANKWEAVE_PLACED=1:", ":0,1,0,1:0,2,1,3:"] {
+    for part in
+        ["--mca rmaps seq --hostfile ", ".hosts", "RANKWEAVE_PLACED=1:", ":0,1,0,1:0,2,1,3:"]
+    {
         assert!(run.out.contains(part), "{part}: {}", run.out);
     }
     assert!(!run.out.contains("--hostfile slots"), "{}", run.out);
@@ -80,7 +82,11 @@ fn the_launcher_gets_the_host_of_each_rank() {
 
     let run = bench.run("--place launcher-only -v", LAUNCH, &[]);
     assert_eq!((run.code, run.out.as_str()), (Some(0), "started\n".repeat(4).as_str()), "{run:?}");
-    assert!(run.err.contains("hop-bytes") && run.err.contains("the launcher places"), "{}", run.err);
+    assert!(
+        run.err.contains("hop-bytes") && run.err.contains("the launcher places"),
+        "{}",
+        run.err
+    );
     let files = std::fs::read_dir(bench.place.path("store/placements")).unwrap();
     let files: Vec<_> = files.flatten().map(|file| file.path()).collect();
     assert_eq!(std::fs::read_to_string(&files[0]).unwrap(), "n0\nn1\nn0\nn1\n");
@@ -96,10 +102,18 @@ fn only_the_file_for_a_batch_script() {
     let run = bench.run("--place file:order", LAUNCH, &[]);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert_eq!(std::fs::read_to_string(bench.place.path("order")).unwrap(), "n0\nn1\nn0\nn1\n");
-    assert!(run.out.contains("--hostfile ") && run.out.ends_with("/order -np 4 /bin/echo started\n"), "{}", run.out);
+    assert!(
+        run.out.contains("--hostfile ") && run.out.ends_with("/order -np 4 /bin/echo started\n"),
+        "{}",
+        run.out
+    );
     let run = bench.run("--place file:none", "-np 6 --hostfile slots /bin/echo", &[]);
     assert_eq!(run.code, Some(1));
-    assert!(run.err.contains("no usable matrix is stored for k; no file is written"), "{}", run.err);
+    assert!(
+        run.err.contains("no usable matrix is stored for k; no file is written"),
+        "{}",
+        run.err
+    );
     assert!(!bench.place.path("none").exists());
     assert_eq!(bench.run("--place somewhere", LAUNCH, &[]).code, Some(2));
 }
@@ -121,11 +135,19 @@ fn ranks_are_asked_for_their_hosts() {
 fn a_launch_that_cannot_be_placed_goes_on_and_says_why() {
     let bench = Bench::new();
     for (options, launch, why) in [
-        ("--place launcher", "-np 4 --hostfile slots --map-by node /bin/true", "places its ranks itself (--map-by node)"),
+        (
+            "--place launcher",
+            "-np 4 --hostfile slots --map-by node /bin/true",
+            "places its ranks itself (--map-by node)",
+        ),
         ("--place launcher -v", "-np 4 /bin/true", "all ranks are on one host"),
         ("--place launcher -v --mode record", LAUNCH, "the mode is record"),
         ("--place launcher", "-np 4 --hostfile missing /bin/true", "cannot read the host file"),
-        ("--place launcher-only", "-np 6 --hostfile slots /bin/true", "no usable matrix is stored for k"),
+        (
+            "--place launcher-only",
+            "-np 6 --hostfile slots /bin/true",
+            "no usable matrix is stored for k",
+        ),
     ] {
         let run = bench.run(&format!("{options} --dry-run"), launch, &[]);
         assert_eq!(run.code, Some(0), "{run:?}");

@@ -11,8 +11,8 @@ use crate::sys::message;
 use crate::sys::signal::without_signal;
 use rw::base::clock::since_1970;
 use rw::launch::{
-    Instructions, Known, LaunchEnd, LaunchRecorder, Message, PlacedRanks, Policy, Processes, Program,
-    Storage,
+    Instructions, Known, LaunchEnd, LaunchRecorder, Message, PlacedRanks, Policy, Processes,
+    Program, Storage,
 };
 use rw::options::{Mode, Settings};
 
