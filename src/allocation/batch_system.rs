@@ -105,7 +105,7 @@ mod tests {
         let path = path.display().to_string();
         assert_eq!(of(&[("PBS_NODEFILE", &path)]).unwrap().unwrap().len(), 3);
         for bad in [
-            vec![list, ("SLURM_TASKS_PER_NODE", "4(x3)")],
+            vec![list, ("SLURM_TASKS_PER_NODE", "4(x2)")],
             vec![list, ("SLURM_TASKS_PER_NODE", "4(x99999999),4")],
             vec![list, ("SLURM_TASKS_PER_NODE", "zero")],
             vec![("SLURM_JOB_NODELIST", "n[0-")],

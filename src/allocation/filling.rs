@@ -2,7 +2,8 @@
 //!
 //! | launcher | order |
 //! |---|---|
-//! | Open MPI, PRRTE | The hosts are filled one after the other. Ranks beyond all slots are spread evenly, the first hosts getting one more. |
+//! | Open MPI 4 | The hosts are filled one after the other. Ranks beyond all slots are spread evenly, the first hosts getting one more; each host gets all of its ranks in a row. |
+//! | Open MPI 5, PRRTE | The hosts are filled one after the other. With more ranks than slots the order is not known: PRRTE 3 was seen to start all of them on the first host. |
 //! | hydra | The entries of the list are filled one after the other, and then again from the first, until all ranks have a host. |
 //! | Slurm | Blocks, if there are exactly as many ranks as the hosts take. Otherwise the order depends on settings of the site. |
 //!
@@ -14,8 +15,10 @@ use super::{Hosts, MOST};
 /// How a launcher fills its hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filling {
-    /// Open MPI and PRRTE.
+    /// Open MPI 4.
     Slots,
+    /// Open MPI 5 and PRRTE.
+    Within,
     /// hydra of MPICH and Intel MPI.
     Rounds,
     /// Slurm.
@@ -35,20 +38,16 @@ pub fn host_of_rank(hosts: &Hosts, tasks: usize, filling: Filling) -> Option<Vec
     };
     let counts: Vec<usize> = totals.iter().map(|&n| n as usize).collect();
     match filling {
+        Filling::Within => (tasks <= all).then(|| blocks(&counts)),
         Filling::Exact => (all == tasks).then(|| blocks(&counts)),
         Filling::Slots => {
             let beyond = tasks.saturating_sub(all);
             let (each, first) = (beyond / counts.len(), beyond % counts.len());
-            if beyond == 0 {
-                return Some(blocks(&counts));
-            }
-            // The ranks beyond the slots come after all others.
-            let more: Vec<usize> =
-                (0..counts.len()).map(|host| each + usize::from(host < first)).collect();
-            let mut order = blocks(&counts);
-            let block = |(host, &n): (usize, &usize)| std::iter::repeat_n(host as u32, n);
-            order.extend(more.iter().enumerate().flat_map(block));
-            Some(order)
+            let more = |(host, &n): (usize, &usize)| match beyond {
+                0 => n,
+                _ => n + each + usize::from(host < first),
+            };
+            Some(blocks(&counts.iter().enumerate().map(more).collect::<Vec<usize>>()))
         }
         Filling::Rounds => {
             let entry = |&(host, ranks): &(usize, Option<u32>)| {
@@ -78,7 +77,11 @@ mod tests {
         let of = |tasks, filling| host_of_rank(&two, tasks, filling).unwrap();
         assert_eq!(of(2, Filling::Slots), [0, 0]);
         assert_eq!(of(3, Filling::Slots), [0, 0, 1]);
-        assert_eq!(of(6, Filling::Slots), [0, 0, 1, 0, 0, 1], "two more on a, one more on b");
+        assert_eq!(of(6, Filling::Slots), [0, 0, 0, 0, 1, 1], "two more on a, one more on b");
+        let three = hosts(&[("a", 1), ("b", 1), ("c", 1)]);
+        assert_eq!(host_of_rank(&three, 8, Filling::Slots).unwrap(), [0, 0, 0, 1, 1, 1, 2, 2]);
+        assert_eq!(of(2, Filling::Within), [0, 0]);
+        assert_eq!(host_of_rank(&two, 6, Filling::Within), None);
         assert_eq!(of(6, Filling::Rounds), [0, 0, 1, 0, 0, 1]);
         assert_eq!(of(3, Filling::Exact), [0, 0, 1]);
         assert_eq!(host_of_rank(&two, 2, Filling::Exact), None);
@@ -97,9 +100,16 @@ mod tests {
             let list: Vec<(&str, u32)> = names.iter().map(String::as_str).zip(ranks.clone()).collect();
             let hosts = hosts(&list);
             let all: usize = ranks.iter().map(|&n| n as usize).sum();
-            for filling in [Filling::Slots, Filling::Rounds, Filling::Exact] {
+            for filling in
+                [Filling::Slots, Filling::Within, Filling::Rounds, Filling::Exact]
+            {
                 let Some(order) = host_of_rank(&hosts, tasks, filling) else {
-                    prop_assert!(filling == Filling::Exact && all != tasks);
+                    let is_unknown = match filling {
+                        Filling::Exact => all != tasks,
+                        Filling::Within => all < tasks,
+                        Filling::Slots | Filling::Rounds => false,
+                    };
+                    prop_assert!(is_unknown);
                     continue;
                 };
                 prop_assert_eq!(order.len(), tasks);

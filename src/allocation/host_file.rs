@@ -3,7 +3,8 @@
 //! ```text
 //! Open MPI   node1 slots=4 max_slots=8      without slots: a host that is listed k > 1 times takes k ranks, and a
 //!                                           host that is listed once takes as many as it has cores
-//! hydra      node1:4                        without a number: one rank
+//! hydra      node1:4                        without a number: one rank (MPICH), or as many as the launcher likes
+//!                                           (Intel MPI)
 //! PBS        node1                          one rank for each line
 //! ```
 //!
@@ -82,10 +83,10 @@ pub fn hydra(text: &str, source: &str) -> Result<Allocation> {
     each_line(text, source, |line, entries| {
         let word = without_user(line.split_whitespace().next().unwrap_or_default());
         let (name, ranks) = match word.split_once(':') {
-            Some((name, ranks)) => (name, count(ranks)?),
-            None => (word, 1),
+            Some((name, ranks)) => (name, Some(count(ranks)?)),
+            None => (word, None),
         };
-        push(entries, name, Some(ranks))
+        push(entries, name, ranks)
     })
 }
 
@@ -131,7 +132,7 @@ mod tests {
     fn files_of_hydra_and_lists_of_nodes() {
         assert_eq!(
             of(hydra, "n0:2\nn1 binding=user:1\n# x\nn0:1"),
-            [("n0".into(), Some(2)), ("n1".into(), Some(1)), ("n0".into(), Some(1))]
+            [("n0".into(), Some(2)), ("n1".into(), None), ("n0".into(), Some(1))]
         );
         assert!(hydra("n0:two", "hosts").is_err());
         assert_eq!(of(node_file, "n0\nn0\nn1\n").len(), 3);

@@ -4,8 +4,8 @@ use super::{Allocation, HostEntry, count, push, wrong};
 use crate::base::error::Result;
 use crate::topology::expand_hostlist;
 
-/// Reads the hosts of `--host`. With Open MPI a host takes one rank for each time that it is named, or the number
-/// behind the colon; hydra counts in the same way. `:*` and `:auto` leave the number to the launcher.
+/// Reads the hosts of Open MPI's `--host`. A host takes one rank for each time that it is named, or the number behind
+/// the colon. `:*` and `:auto` leave the number to the launcher.
 ///
 /// Errors: a name that is none, a host that is left out or given relative to an allocation.
 pub fn with_counts(list: &str, source: &str) -> Result<Allocation> {
@@ -15,6 +15,21 @@ pub fn with_counts(list: &str, source: &str) -> Result<Allocation> {
         let (name, ranks) = match word.split_once(':') {
             None => (word, Some(1)),
             Some((name, "*" | "auto" | "-1")) => (name, None),
+            Some((name, ranks)) => (name, Some(count(ranks).map_err(|e| e.at(source))?)),
+        };
+        push(&mut entries, name, ranks).map_err(|e| e.at(source))?;
+    }
+    allocation(entries, source)
+}
+
+/// Reads the hosts of hydra's `-hosts`. Without a colon the number is left to the launcher: MPICH takes 1.
+///
+/// Errors: a name that is none, a number of ranks that is none.
+pub fn of_hydra(list: &str, source: &str) -> Result<Allocation> {
+    let mut entries = Vec::new();
+    for word in list.split(',').filter(|word| !word.is_empty()) {
+        let (name, ranks) = match word.split_once(':') {
+            None => (word, None),
             Some((name, ranks)) => (name, Some(count(ranks).map_err(|e| e.at(source))?)),
         };
         push(&mut entries, name, ranks).map_err(|e| e.at(source))?;
@@ -56,6 +71,8 @@ mod tests {
         for bad in ["", "+n0", "a:x", "a:0", "a b"] {
             assert!(with_counts(bad, "--host").is_err(), "{bad}");
         }
+        let hydra = of_hydra("a:2,b", "-hosts").unwrap();
+        assert_eq!((hydra.entries[0].ranks, hydra.entries[1].ranks), (Some(2), None));
         let slurm = of_slurm("n[0-1],m", "-w").unwrap().hosts();
         assert_eq!((slurm.names.join(" "), slurm.totals()), ("n0 n1 m".into(), None));
     }
@@ -63,7 +80,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_survived(text in "[a-c0-9:,*@+\\[\\]-]{0,40}") {
-            let _ = (with_counts(&text, "x"), of_slurm(&text, "x"));
+            let _ = (with_counts(&text, "x"), of_hydra(&text, "x"), of_slurm(&text, "x"));
         }
     }
 }

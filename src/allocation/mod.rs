@@ -77,6 +77,15 @@ impl Allocation {
         hosts
     }
 
+    /// The same hosts, with `ranks` for each entry that leaves the number to the launcher.
+    #[must_use]
+    pub fn with_default_ranks(mut self, ranks: u32) -> Allocation {
+        for entry in &mut self.entries {
+            entry.ranks = entry.ranks.or(Some(ranks));
+        }
+        self
+    }
+
     /// The same hosts with `ranks` each, as options such as `-ppn` ask for. Repeated hosts count once.
     #[must_use]
     pub fn with_ranks_per_host(&self, ranks: u32) -> Allocation {

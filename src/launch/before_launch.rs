@@ -206,7 +206,7 @@ mod tests {
         for (name, value, why) in [
             ("mode", "record", "the mode is record"),
             ("deny", "app", "--deny"),
-            ("min-gain", "95", "threshold 95 %"),
+            ("min-gain", "99.5", "threshold 99.5 %"),
         ] {
             let mut other = Settings::default();
             other.set(name, value).unwrap();

@@ -6,7 +6,6 @@
 //! user's decision, and nothing is placed.
 
 use super::Refusal;
-use crate::allocation::filling::Filling;
 use crate::allocation::{Allocation, batch_system, host_file, host_list};
 use crate::base::error::{Error, Result};
 use crate::base::file;
@@ -38,6 +37,7 @@ const OPEN_MPI_PLACES: &str = "rankfile rf rank-by rankby bynode byslot bycore b
 const OPEN_MPI_PARAMETERS: &str = "rmaps rmaps_base_mapping_policy rmaps_base_ranking_policy \
     rmaps_rank_file_path rmaps_base_cpus_per_rank rmaps_default_mapping_policy \
     rmaps_default_ranking_policy hwloc_default_cpu_list";
+const OPEN_MPI_BINDING: &str = "hwloc_base_binding_policy hwloc_default_binding_policy";
 const HYDRA_PLACES: &str = "rankmap order-nodes map-by hosts-group configfile";
 const SRUN_PLACES: &str = "m distribution r relative x exclude multi-prog";
 
@@ -110,7 +110,10 @@ impl LaunchHosts {
                 self.has_binding = true;
                 Ok(())
             }
-            _ => Ok(()),
+            _ => {
+                self.has_binding |= parameter.is_some_and(|p| listed(OPEN_MPI_BINDING, p));
+                Ok(())
+            }
         })
     }
 
@@ -152,7 +155,7 @@ impl LaunchHosts {
             return Err(Refusal::user(option));
         }
         Ok(match name {
-            "host" | "hosts" => self.add(option, host_list::with_counts(value, "-hosts")),
+            "host" | "hosts" => self.add(option, host_list::of_hydra(value, "-hosts")),
             "f" | "hostfile" | "machinefile" | "machine" => {
                 self.add(option, read(value, host_file::hydra))
             }
@@ -201,6 +204,10 @@ impl LaunchHosts {
                     return Err(Refusal::decided(&name));
                 }
             }
+            let bindings = OPEN_MPI_BINDING.split_whitespace();
+            let mut bindings =
+                bindings.flat_map(|p| [format!("OMPI_MCA_{p}"), format!("PRTE_MCA_{p}")]);
+            self.has_binding |= bindings.any(|name| set(&name).is_some());
             let default = ["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"];
             if self.allocation.is_none()
                 && let Some(path) = default.into_iter().find_map(set)
@@ -233,15 +240,6 @@ impl LaunchHosts {
             Some(ranks) => allocation.with_ranks_per_host(ranks),
             None => allocation,
         })
-    }
-}
-
-/// How a launcher fills its hosts.
-pub(super) fn filling(launcher: Launcher) -> Filling {
-    match launcher {
-        Launcher::OpenMpi => Filling::Slots,
-        Launcher::Hydra => Filling::Rounds,
-        Launcher::Srun | Launcher::Other => Filling::Exact,
     }
 }
 

@@ -3,7 +3,7 @@
 //! | launcher | how |
 //! |---|---|
 //! | Open MPI 4 | a host file with the host of each rank, and the mapper `seq` |
-//! | Open MPI 5, PRRTE | the same file with `--map-by seq:file=` |
+//! | Open MPI 5, PRRTE | the same file, and `--map-by seq` |
 //! | MPICH before 5 | a host file with blocks of consecutive ranks (`-f`) |
 //! | MPICH from 5 | the option `-rankmap`, without a file |
 //! | Intel MPI | a machine file with blocks of consecutive ranks (`-machinefile`) |
@@ -11,11 +11,13 @@
 //! | Cray MPICH | a rank order (`MPICH_RANK_REORDER_FILE`, method 3) |
 //!
 //! Rank files of Open MPI are not used, because they name a core for each rank: on a host with other cores than the
-//! recorded one, or with more ranks than cores, the launcher refuses them. Limit of MPICH before 5: it takes the
+//! recorded one, or with more ranks than cores, the launcher refuses them. `seq:file=FILE` of Open MPI 5 is not used,
+//! because PRRTE 3 takes a name of a file that has `pe` in it for the option `PE=`. Limit of MPICH before 5: it takes the
 //! blocks of one host for different nodes, so that these ranks do not use its shared memory among each other. Their
 //! messages stay on the host.
 
 use super::launch_hosts::LaunchHosts;
+use crate::allocation::filling::Filling;
 use crate::cli::launcher::{Launcher, LocatedLauncher, answer, in_path};
 use crate::formats::{self, Format};
 
@@ -43,7 +45,7 @@ pub(super) struct Told<'a> {
     pub(super) says_ranks: bool,
     /// The node of each rank, in the order of the launcher's list of hosts.
     pub(super) node_of_rank: &'a [u32],
-    /// In the recorded launch, every process was bound to a core.
+    /// In the recorded launch, every process was bound to a core, and its nodes had as many processes.
     pub(super) bound_to_cores: bool,
 }
 
@@ -85,6 +87,21 @@ impl Method {
                 Some(..5) => Method::OpenMpi4,
                 _ => Method::OpenMpi5,
             }
+        }
+    }
+
+    /// The ranks that a host takes if its description leaves this to the launcher; `None` if that depends on the host.
+    pub(super) fn default_ranks(self) -> Option<u32> {
+        matches!(self, Method::HydraBlocks | Method::HydraRankmap).then_some(1)
+    }
+
+    /// How the launcher fills its hosts by itself.
+    pub(super) fn filling(self) -> Filling {
+        match self {
+            Method::OpenMpi4 => Filling::Slots,
+            Method::OpenMpi5 => Filling::Within,
+            Method::HydraBlocks | Method::HydraRankmap | Method::IntelMachines => Filling::Rounds,
+            Method::SlurmArbitrary | Method::CrayOrder => Filling::Exact,
         }
     }
 
@@ -138,12 +155,17 @@ impl Method {
             Method::OpenMpi4 => {
                 let mut words = text(&["--mca", "rmaps", "seq", "--hostfile", file]);
                 words.extend(more.then(|| "--oversubscribe".to_string()));
+                // This is what `seq` does by itself. But without this option mpirun 4.1.4 crashes if more ranks
+                // than slots are allowed.
+                if !told.hosts.has_binding && !binds {
+                    words.extend(text(&["--bind-to", "none"]));
+                }
                 (vec![words, binding, count("-np")].concat(), Vec::new(), false)
             }
             Method::OpenMpi5 => {
                 let qualifier = if more { ":oversubscribe" } else { "" };
-                let words = vec!["--map-by".into(), format!("seq{qualifier}:file={file}")];
-                (vec![words, binding, count("-np")].concat(), Vec::new(), true)
+                let words = text(&["--map-by", &format!("seq{qualifier}"), "--hostfile", file]);
+                (vec![words, binding, count("-np")].concat(), Vec::new(), false)
             }
             Method::HydraBlocks => {
                 (vec![text(&["-f", file]), count("-n")].concat(), Vec::new(), false)

@@ -27,7 +27,7 @@ use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::launch::{BeforeLaunch, LONGEST, PlacedRanks, Storage};
 use crate::options::{Place, Settings};
 use crate::store::Store;
-use launch_hosts::{LaunchHosts, filling};
+use launch_hosts::LaunchHosts;
 use method::{Method, Told};
 use order_file::OrderFile;
 use places::Places;
@@ -70,7 +70,7 @@ impl PlacedLaunch {
             ));
         }
         let options = option_words(found, &launch, command);
-        let hosts = LaunchHosts::of(found.launcher, &options, &variable)?;
+        let mut hosts = LaunchHosts::of(found.launcher, &options, &variable)?;
         let said = launch.parts.first().and_then(|part| part.ranks);
         let tasks = said.or_else(|| number_of_ranks(found.launcher, &hosts, &variable));
         let tasks = tasks.filter(|&tasks| tasks > 0).ok_or_else(|| {
@@ -83,12 +83,16 @@ impl PlacedLaunch {
         if record.is_none() {
             return Err(nothing_stored(&key));
         }
-        let totals = hosts.asked().and_then(|allocation| allocation.hosts().totals());
-        let slots = totals.map(|totals| totals.iter().map(|&n| n as usize).sum::<usize>());
-        // A launcher does not bind processes to cores that are fewer.
-        let bound_to_cores = slots.is_none_or(|slots| slots >= tasks)
-            && record.is_some_and(|r| places::has_cores(&r.launch.placement));
-        let places = Places::of(&hosts, tasks, filling(found.launcher), record)?;
+        let method = Method::of(found, command, &variable).ok_or_else(|| {
+            let what =
+                "the launcher does not tell its version, so it is not known how to place ranks";
+            Refusal::new(what, "the launcher by its own name, not through a script")
+        })?;
+        if let Some(ranks) = method.default_ranks() {
+            hosts.allocation = hosts.allocation.map(|all| all.with_default_ranks(ranks));
+        }
+        let places = Places::of(&hosts, tasks, method.filling(), record)?;
+        let bound_to_cores = places::has_cores(&places.placement);
         let store = known.storage.store().cloned();
         let now = since_1970().as_secs();
         let decided = BeforeLaunch::decide(known, settings, &places.placement, now);
@@ -97,11 +101,6 @@ impl PlacedLaunch {
             BeforeLaunch::NothingStored => return Err(nothing_stored(&key)),
             BeforeLaunch::Keep(why) => return Err(Refusal::usual(why)),
         };
-        let method = Method::of(found, command, &variable).ok_or_else(|| {
-            let what =
-                "the launcher does not tell its version, so it is not known how to place ranks";
-            Refusal::new(what, "the launcher by its own name, not through a script")
-        })?;
         let decision = Decided { placed, reason, key, places, method, store };
         decision.launch(found, command, settings, Context { hosts: &hosts, said, bound_to_cores })
     }

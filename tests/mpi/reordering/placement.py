@@ -16,11 +16,11 @@ import subprocess
 from driver import stacks
 
 CLUSTER = os.path.join(stacks.ROOT, "scripts", "cluster")
-NP, HOSTS = 16, 4
 STACKS = ("openmpi4", "openmpi5", "mpich4", "mpich5")
-ARGUMENTS = ["4", "2", "2", "5", "4"]
-# MPICH 4.0.2 of Debian often does not end on four hosts, without any tool, too.
-HANGS = ("mpich4",)
+# The shape of the cluster, ranks on each host, and the arguments of the program.
+USUAL = ("2x2", 4, ["4", "2", "2", "5", "4"])
+# MPICH 4.0.2 of Debian often does not end on four hosts, and now and then on two, without any tool, too.
+SMALL = {"mpich4": ("1x2", 4, ["4", "2", "1", "5", "4"])}
 NO_NAMESPACES = 3
 
 
@@ -33,10 +33,13 @@ class Site:
         self.work = os.path.join(work, self.name)
         os.makedirs(self.work)
         self.program = os.path.join(self.work, "stencil3d")
+        self.shape, self.per_host, self.arguments = SMALL.get(stack.name, USUAL)
+        self.hosts_count = int(self.shape[0]) * int(self.shape[2])
+        self.np = self.hosts_count * self.per_host
         self.state = None
 
     def __enter__(self):
-        done = subprocess.run([CLUSTER, "up", "--name", self.name, "--shape", "2x2"], capture_output=True,
+        done = subprocess.run([CLUSTER, "up", "--name", self.name, "--shape", self.shape], capture_output=True,
                               text=True, check=False)
         if done.returncode == NO_NAMESPACES:
             self.results.skip(f"{self.stack.name} placement", "this machine permits no namespaces")
@@ -63,7 +66,7 @@ class Site:
         path = os.path.join(self.work, "hosts")
         form = "n{} slots={}\n" if self.stack.openmpi else "n{}:{}\n"
         with open(path, "w", encoding="utf-8") as file:
-            file.writelines(form.format(k, NP // HOSTS) for k in range(HOSTS))
+            file.writelines(form.format(k, self.per_host) for k in range(self.hosts_count))
         return path
 
     def launch(self, launcher=None):
@@ -73,15 +76,15 @@ class Site:
             "openmpi4": ["--mca", "plm_rsh_agent", agent, "--mca", "pml", "ob1", "--mca", "btl", "tcp,vader,self",
                          "--mca", "btl_tcp_if_include", "10.77.0.0/16", "--mca", "oob_tcp_if_include",
                          "10.77.0.0/16", "--mca", "orte_tmpdir_base", tmp, "--mca", "mpi_yield_when_idle", "1",
-                         "--bind-to", "none", "--oversubscribe"],
+                         "--oversubscribe"],
             "openmpi5": ["--prtemca", "plm_ssh_agent", agent, "--mca", "pml", "ob1", "--mca", "btl", "self,sm,tcp",
                          "--mca", "btl_tcp_if_include", "10.77.0.0/16", "--prtemca", "prte_if_include",
                          "10.77.0.0/16", "--prtemca", "prte_tmpdir_base", tmp, "--bind-to", "none",
                          "--oversubscribe"],
         }.get(self.stack.name, ["-launcher", "ssh", "-launcher-exec", agent, "-iface", "eth0"])
         hosts = ["--hostfile" if self.stack.openmpi else "-f", self.hosts()]
-        return [launcher or self.stack.launcher, *options, *hosts, "-np" if self.stack.openmpi else "-n", str(NP),
-                self.program, *ARGUMENTS]
+        return [launcher or self.stack.launcher, *options, *hosts, "-np" if self.stack.openmpi else "-n", str(self.np),
+                self.program, *self.arguments]
 
     def run(self, options, launcher=None):
         command = [CLUSTER, "exec", "--name", self.name, "n0", "--", self.tool.command, "run", *options, "--",
@@ -89,8 +92,8 @@ class Site:
         environment = dict(self.stack.environment(), RANKWEAVE_LIBRARY=self.tool.library,
                            UCX_TLS="tcp,self,sysv,posix,cma", UCX_NET_DEVICES="eth0",
                            RANKWEAVE_STORE=os.path.join(self.work, "store"))
-        for _ in range(4 if self.stack.name in HANGS else 1):
-            outcome = stacks.execute(command, environment, 60 if self.stack.name in HANGS else 180, cwd=self.work)
+        for _ in range(4 if self.stack.name in SMALL else 1):
+            outcome = stacks.execute(command, environment, 40 if self.stack.name in SMALL else 180, cwd=self.work)
             if not outcome.timed_out:
                 break
         outcome.command = shlex.join(command)
@@ -180,9 +183,9 @@ def compared(site, results):
     results.add(f"{label}: without the library", problems, plain)
 
     asked = site.run(["--place", "launcher", "--check-placement"])
-    lines = asked.out.split("\n")[:NP]
+    lines = asked.out.split("\n")[:site.np]
     problems = [] if asked.code == 0 else [f"code {asked.code}: {asked.err[-300:]}"]
-    if [line.split()[0] for line in lines if line] != [str(k) for k in range(NP)] or "meant" in asked.out:
+    if [line.split()[0] for line in lines if line] != [str(k) for k in range(site.np)] or "meant" in asked.out:
         problems.append(f"answers {lines}")
     results.add(f"{label}: each rank is asked for its host", problems, asked)
 

@@ -10,6 +10,7 @@ const LAUNCHER: &str = r#"#!/bin/sh
 while :; do case $1 in
   --mca) shift 3 ;;
   --hostfile) file=$2; shift 2 ;;
+  --bind-to) shift 2 ;;
   -np) np=$2; shift 2 ;;
   -x) export "$2"; shift 2 ;;
   *) break ;;
@@ -103,7 +104,8 @@ fn only_the_file_for_a_batch_script() {
     assert_eq!(run.code, Some(0), "{run:?}");
     assert_eq!(std::fs::read_to_string(bench.place.path("order")).unwrap(), "n0\nn1\nn0\nn1\n");
     assert!(
-        run.out.contains("--hostfile ") && run.out.ends_with("/order -np 4 /bin/echo started\n"),
+        run.out.contains("--hostfile ")
+            && run.out.ends_with("/order --bind-to none -np 4 /bin/echo started\n"),
         "{}",
         run.out
     );
