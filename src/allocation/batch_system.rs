@@ -84,7 +84,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(variables: &[(&str, &str)]) -> Option<Result<Vec<(String, Option<u32>)>>> {
+    /// Hosts with their numbers of ranks.
+    type Found = Vec<(String, Option<u32>)>;
+
+    fn of(variables: &[(&str, &str)]) -> Option<Result<Found>> {
         let value = |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
         let found = allocation(value)?;
         Some(found.map(|a| a.entries.into_iter().map(|e| (e.name, e.ranks)).collect()))

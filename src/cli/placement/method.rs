@@ -160,26 +160,24 @@ impl Method {
                 if !told.hosts.has_binding && !binds {
                     words.extend(text(&["--bind-to", "none"]));
                 }
-                (vec![words, binding, count("-np")].concat(), Vec::new(), false)
+                ([words, binding, count("-np")].concat(), Vec::new(), false)
             }
             Method::OpenMpi5 => {
                 let qualifier = if more { ":oversubscribe" } else { "" };
                 let words = text(&["--map-by", &format!("seq{qualifier}"), "--hostfile", file]);
-                (vec![words, binding, count("-np")].concat(), Vec::new(), false)
+                ([words, binding, count("-np")].concat(), Vec::new(), false)
             }
-            Method::HydraBlocks => {
-                (vec![text(&["-f", file]), count("-n")].concat(), Vec::new(), false)
-            }
+            Method::HydraBlocks => ([text(&["-f", file]), count("-n")].concat(), Vec::new(), false),
             Method::IntelMachines => {
-                (vec![text(&["-machinefile", file]), count("-n")].concat(), Vec::new(), false)
+                ([text(&["-machinefile", file]), count("-n")].concat(), Vec::new(), false)
             }
             Method::HydraRankmap => {
                 let map: Vec<String> = told.node_of_rank.iter().map(u32::to_string).collect();
                 let words = vec!["-rankmap".into(), map.join(",")];
-                (vec![words, count("-n")].concat(), Vec::new(), true)
+                ([words, count("-n")].concat(), Vec::new(), true)
             }
             Method::SlurmArbitrary => {
-                let words = vec![text(&["--distribution=arbitrary"]), count("-n")].concat();
+                let words = [text(&["--distribution=arbitrary"]), count("-n")].concat();
                 (words, vec![("SLURM_HOSTFILE".into(), file.into())], false)
             }
             Method::CrayOrder => {
