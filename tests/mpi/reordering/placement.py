@@ -20,6 +20,8 @@ CLUSTER = os.path.join(stacks.ROOT, "scripts", "cluster")
 STACKS = ("openmpi4", "openmpi5", "mpich5")
 # The shape of the cluster, ranks on each host, and the arguments of the program.
 SHAPE, PER_HOST, ARGUMENTS = "2x2", 4, ["4", "2", "2", "5", "4"]
+# The exit code of scripts/cluster where namespaces are not permitted.
+NO_NAMESPACES = 3
 
 
 class Site:
