@@ -7,6 +7,8 @@
 //! tools' files) → [`report`] (what people see). Nothing in this crate knows MPI; the preloaded
 //! library in `wrappers/` does, and uses this crate without the feature `cli`.
 
+#[cfg(feature = "cli")]
+pub mod allocation;
 pub mod base;
 pub mod decide;
 #[cfg(feature = "cli")]

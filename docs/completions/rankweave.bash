@@ -201,7 +201,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --probe --json --on-node --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --probe --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -228,6 +228,10 @@ _rankweave() {
                     return 0
                     ;;
                 --slots)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --place)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -643,7 +647,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --key --seed --topology --slots --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --dry-run --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --dry-run --check-placement --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -670,6 +674,10 @@ _rankweave() {
                     return 0
                     ;;
                 --slots)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --place)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -54,6 +54,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l key -d 'Name
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l topology -d 'Use this topology instead of discovering it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l place -d 'Where ranks are placed: library, launcher, launcher-only or file:PATH' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l time-limit -d 'Wall time that the search for a rank order may take' -r
@@ -77,6 +78,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '
 2\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s v -d 'The same as --verbose; -vv as --verbose=2'
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l dry-run -d 'Print the command that would be executed, and do nothing'
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l check-placement -d 'Ask each rank for its host instead of running the program, and compare'
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l kind -d 'Which kinds of traffic: p2p, collective, onesided or all' -r -f -a "p2p\t'Sends of every form'
@@ -252,6 +254,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l key -d 'N
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l topology -d 'Use this topology instead of discovering it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l place -d 'Where ranks are placed: library, launcher, launcher-only or file:PATH' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l time-limit -d 'Wall time that the search for a rank order may take' -r

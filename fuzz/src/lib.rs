@@ -36,6 +36,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("format_scotch", |bytes| formats::reader("scotch", bytes)),
     ("format_treematch", |bytes| formats::reader("treematch", bytes)),
     ("formats_detect", formats::detection),
+    ("hosts", launch::hosts),
     ("identity", launch::identities),
     ("machine", machine::description),
     ("mapping", mapping::algorithm),

@@ -10,6 +10,7 @@ mod commands;
 mod console;
 mod inspect;
 mod launcher;
+mod placement;
 mod preload;
 mod trial;
 

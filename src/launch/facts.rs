@@ -1,7 +1,7 @@
 //! What rank 0 knows when it decides what a launch does.
 
 use super::storage::StoreLookup;
-use super::{Message, Program, Storage};
+use super::{Message, PlacedRanks, Program, Storage};
 use crate::base::error::{Error, Result};
 use crate::options::{Mode, Settings};
 use crate::store::{Fitting, Store, Verdict};
@@ -61,6 +61,8 @@ pub struct Facts {
     pub has_store: bool,
     /// There is a matrix of this program for this number of tasks.
     pub has_matrix: bool,
+    /// The launcher was told where to place the ranks, so that each process has the rank that it is to have.
+    pub placed: bool,
     /// What an earlier check or launch found.
     pub check: Check,
     /// The key of the record.
@@ -90,6 +92,8 @@ pub struct Known {
     pub fitting: Option<Fitting>,
     /// What is wrong with the record in place, for the user.
     pub message: Option<Message>,
+    /// What the launcher was told about the places of the ranks.
+    pub placed: Option<PlacedRanks>,
 }
 
 impl Known {
@@ -114,6 +118,7 @@ impl Known {
             processes,
             has_store: storage.store().is_some(),
             has_matrix: fitting.is_some(),
+            placed: false,
             check: Check::NoObjection,
             key,
             name: program.list_name().to_string(),
@@ -124,7 +129,16 @@ impl Known {
         {
             facts.check = check(store, &program.identity);
         }
-        Known { facts, program, storage, fitting, message }
+        Known { facts, program, storage, fitting, message, placed: None }
+    }
+
+    /// Adds what the launcher was told about the places of the ranks. It counts if it is about this job: in a job
+    /// of other processes the variable is a leftover of the job that started it.
+    #[must_use]
+    pub fn with_placed(mut self, placed: Option<PlacedRanks>, tasks: usize) -> Known {
+        self.placed = placed.filter(|p| p.ranks() == tasks && !self.facts.processes.spawned);
+        self.facts.placed = self.placed.is_some();
+        self
     }
 }
 

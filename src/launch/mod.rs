@@ -14,6 +14,7 @@
 //! Nothing here prints: what the user has to know is a [`Message`], which the caller prints.
 
 mod action;
+mod before_launch;
 pub mod constructed_orders;
 pub mod constructor;
 mod declared_topology;
@@ -21,6 +22,7 @@ mod facts;
 mod instructions;
 pub mod machine;
 mod message;
+mod placed;
 mod policy;
 #[cfg(test)]
 mod policy_cases;
@@ -33,10 +35,12 @@ mod storage;
 mod user_topology;
 
 pub use action::{Action, NewRanks};
+pub use before_launch::{BeforeLaunch, by_node};
 pub use declared_topology::DeclaredTopology;
 pub use facts::{Check, Facts, Known, Processes, UserList};
 pub use instructions::Instructions;
 pub use message::Message;
+pub use placed::{LONGEST, PLACED, PlacedRanks, RanksFound};
 pub use policy::{Policy, Reason};
 pub use problem::{KeptOrders, MappingProblem};
 pub use program::Program;

@@ -51,6 +51,8 @@ pub enum Reason {
     NoStore,
     /// There is a matrix from which a permutation can be found.
     HasMatrix,
+    /// The launcher was told where to place the ranks.
+    Placed,
     /// The user wants a random permutation.
     Shuffles,
     /// Another tool, in this file, takes calls before they reach this library.
@@ -95,6 +97,7 @@ impl Policy {
             | Reason::OnlyRecords
             | Reason::NoMatrix { .. }
             | Reason::NoStore
+            | Reason::Placed
             | Reason::HasMatrix => return String::new(),
             Reason::Shuffles => return format!("shuffled with seed {}", self.seed),
             Reason::Overtaken(_) => "another tool receives MPI calls before rankweave",
@@ -137,6 +140,7 @@ impl Policy {
             | Reason::NoMatrix { asked: false }
             | Reason::NoStore
             | Reason::HasMatrix
+            | Reason::Placed
             | Reason::Shuffles
             | Reason::Spawned
             | Reason::Denied(_) => return None,
@@ -182,6 +186,9 @@ impl Policy {
 fn world(facts: &Facts) -> (Action, Reason) {
     if let Some(tool) = &facts.overtaken_by {
         return (Action::Record, Reason::Overtaken(tool.clone()));
+    }
+    if facts.placed && matches!(facts.mode, Mode::Auto | Mode::Reorder) {
+        return (Action::Record, Reason::Placed);
     }
     let would_move = match facts.mode {
         Mode::Shuffle => true,
@@ -265,6 +272,7 @@ mod tests {
             processes: Processes { complete: true, one_program: true, spawned: false },
             has_store: true,
             has_matrix: true,
+            placed: false,
             check: Check::NoObjection,
             key: "app-n4".into(),
             name: "app".into(),
@@ -321,6 +329,22 @@ mod tests {
             assert_eq!(policy.messages().len(), said);
             assert_eq!(policy.constructors, NewRanks::Map, "the program itself asks for these");
         }
+    }
+
+    #[test]
+    fn ranks_that_the_launcher_placed_get_no_others() {
+        for mode in [Mode::Auto, Mode::Reorder] {
+            let policy = after(|f| (f.mode, f.placed) = (mode, true));
+            assert_eq!((policy.action, &policy.reason), (Action::Record, &Reason::Placed));
+            assert_eq!((policy.sentence(), policy.messages()), (String::new(), vec![]));
+            let objected = after(|f| {
+                (f.mode, f.placed) = (mode, true);
+                f.check = Check::Differs(verdict(Finding::Differs));
+            });
+            assert_eq!(objected.messages(), vec![], "no process changes its rank");
+        }
+        let shuffled = after(|f| (f.mode, f.placed) = (Mode::Shuffle, true));
+        assert_eq!(shuffled.reason, Reason::Shuffles);
     }
 
     #[test]

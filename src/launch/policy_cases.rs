@@ -32,6 +32,14 @@ const POLICY: [Dimension; 8] = [
     ("verdict", VERDICTS),
 ];
 
+const PLACED: [Dimension; 5] = [
+    ("overtaken", NO_YES),
+    ("mode", &["auto", "record", "reorder", "shuffle", "off"]),
+    ("spawned", NO_YES),
+    ("lists", LISTS),
+    ("verdict", VERDICTS),
+];
+
 const VERDICTS: &[&str] = &[
     "none",
     "program unknown",
@@ -317,6 +325,25 @@ fn record_rows(world: &World, messages: &mut Messages) -> Vec<String> {
     })
 }
 
+/// Launches of which the launcher was told where to place the ranks, with a matrix in the store.
+fn placed_rows(world: &World, messages: &mut Messages) -> Vec<String> {
+    rows(&PLACED, &mut Vec::new(), &mut |case| {
+        let [overtaken, mode, spawned, lists, verdict] = *case else { unreachable!() };
+        let settings = settings(mode, lists, "whole");
+        let processes = Processes { complete: true, one_program: true, spawned: spawned == "yes" };
+        let tool = (overtaken == "yes").then_some("/opt/libtool.so");
+        let known = world.known(&settings, ("whole", verdict), processes, tool);
+        let names = ["n0".to_string(), "n1".to_string()];
+        let placed = PlacedRanks::new(&[0, 2, 1, 3], &[0, 0, 1, 1], &names, (40, 20));
+        let known = known.with_placed(Some(placed), TASKS);
+        let policy = Policy::of(&known.facts);
+        let lines = world.lines(policy.messages());
+        let placed = if policy.reason == Reason::Placed { ", placed" } else { "" };
+        let (action, sentence) = (policy.action, policy.sentence());
+        format!("{action:?}{placed} | {sentence} | {}", messages.numbers(&lines))
+    })
+}
+
 /// Seconds in the launcher's order and reordered.
 fn history(name: &str, work: u32) -> Vec<Past> {
     let (given, reordered): (&[f64], &[f64]) = match name {
@@ -396,6 +423,8 @@ fn table() -> String {
     section("The record in place", &[("stored", STORED)], results, rows);
     let rows = policy_rows(&world, &mut messages);
     section("What the launch does", &POLICY, "mode | decision | further messages", rows);
+    let rows = placed_rows(&world, &mut messages);
+    section("Ranks that the launcher placed", &PLACED, "mode | decision | messages", rows);
     let rows = settle_rows(&world, &mut messages);
     let results = "ranks | decision | predicted | messages";
     section("An order that was found", &SETTLE, results, rows);

@@ -3,8 +3,8 @@
 
 use super::program_history::ProgramHistory;
 use super::{
-    Action, Instructions, Known, MappingProblem, Message, Policy, Program, Storage, UserList,
-    UserTopology,
+    Action, Instructions, Known, MappingProblem, Message, PlacedRanks, Policy, Program, RanksFound,
+    Storage, UserList, UserTopology,
 };
 use crate::base::error::Result;
 use crate::base::quantity::{bytes, seconds, whole_percent};
@@ -48,6 +48,10 @@ pub struct LaunchRecorder {
     places: u32,
     /// The verbosity from which on the user is told whose matrix is used, and the sentence about it.
     source: Option<(u8, String)>,
+    /// What the launcher was told about the places of the ranks.
+    placed: Option<PlacedRanks>,
+    /// Where the ranks were found, with their places by launcher rank, once that is known.
+    found: Option<(RanksFound, Placement)>,
 }
 
 /// The verbosity from which on the user is told whose matrix a launch uses and why, and the sentence about it.
@@ -108,7 +112,7 @@ pub struct LaunchEnd<'a> {
 impl LaunchRecorder {
     /// A recorder for a launch that follows this policy.
     pub fn new(known: Known, policy: &Policy, settings: &Settings) -> LaunchRecorder {
-        let Known { facts, program, storage, fitting, .. } = known;
+        let Known { facts, program, storage, fitting, placed, .. } = known;
         let source = fitting.as_ref().map(source);
         let counts = facts.is_left_to_us();
         let (history, matrix, before) = match fitting {
@@ -127,13 +131,15 @@ impl LaunchRecorder {
             before,
             allowed: facts.listed == UserList::Allowed,
             decision: policy.sentence(),
-            predicted: (0, 0),
             given_nodes: None,
             by_host_name: false,
             network: None,
             network_problems: Vec::new(),
             places: 0,
             source,
+            predicted: placed.as_ref().map_or((0, 0), |placed| placed.predicted),
+            placed: placed.filter(|_| facts.placed && policy.action != Action::Shuffle),
+            found: None,
         }
     }
 
@@ -166,7 +172,7 @@ impl LaunchRecorder {
             program: self.program.executable.clone(),
             command: self.program.command.clone(),
             mpi: self.program.mpi.clone(),
-            mode: action.launch_mode(),
+            mode: if self.placed.is_some() { LaunchMode::Place } else { action.launch_mode() },
             model: String::new(),
             store: self.storage.directory(),
             started_at: now,
@@ -175,11 +181,39 @@ impl LaunchRecorder {
 
     /// The rank order and the places, for the spill file of process 0.
     pub fn order(&self, process_of_task: &[u32], placement: Option<&Placement>) -> spill::Order {
+        let (process_of_task, placement) = match self.as_placed() {
+            Some((order, placement)) => (order, Some(placement)),
+            None => (process_of_task.to_vec(), placement.cloned()),
+        };
         spill::Order {
-            process_of_task: process_of_task.to_vec(),
-            placement: placement.cloned().unwrap_or_default(),
+            process_of_task,
+            placement: placement.unwrap_or_default(),
             decision: self.decision.clone(),
         }
+    }
+
+    /// Whether the launcher was told where to place the ranks.
+    pub fn is_placed(&self) -> bool {
+        self.placed.is_some()
+    }
+
+    /// Compares the places of the processes with what the launcher was told, at the start of the job or at its
+    /// end. Returns a message if the launcher did not do it, the first time only.
+    pub fn check_places(&mut self, placement: &Placement) -> Option<Message> {
+        let placed = self.placed.as_ref()?;
+        let found = placed.compare(placement);
+        let is_new = self.found.as_ref().is_none_or(|(before, _)| *before != found);
+        self.decision = found.sentence();
+        let message = found.message().filter(|_| is_new);
+        self.found = Some((found, placement.clone()));
+        message
+    }
+
+    /// The rank order and the places of a launch whose ranks the launcher placed as it was told.
+    fn as_placed(&self) -> Option<(Vec<u32>, Placement)> {
+        let (placed, (found, placement)) = (self.placed.as_ref()?, self.found.as_ref()?);
+        let is_placed = *found == RanksFound::AsMeant;
+        is_placed.then(|| (placed.process_of_task.clone(), placed.in_launchers_order(placement)))
     }
 
     /// Removes the parts of the matrix that this job put into the store while it ran.
@@ -299,13 +333,14 @@ impl LaunchRecorder {
             return (vec![said], false);
         }
         let job = end.instructions.job.id;
+        let misplaced = end.placement.as_ref().and_then(|found| self.check_places(found));
         let record = self.record(end);
         let (problem, is_kept) = self.storage.keep(&record, &self.settings.spill, user);
         let summary = (self.settings.verbose >= 1).then(|| Message::new(self.summary(&record)));
         if is_kept {
             self.forget_flushed(job);
         }
-        (problem.into_iter().chain(summary).collect(), is_kept)
+        (misplaced.into_iter().chain(problem).chain(summary).collect(), is_kept)
     }
 
     fn record(&mut self, end: LaunchEnd<'_>) -> Record {
@@ -318,10 +353,23 @@ impl LaunchRecorder {
             self.given_nodes = given.and_then(|given| Some(given.ok()?.nodes));
         }
         let LaunchEnd { instructions, in_mpi, constructed, now, .. } = end;
+        let placed = self.as_placed();
+        let mode = match (&self.placed, &placed) {
+            (None, _) => instructions.action.launch_mode(),
+            (Some(_), Some(_)) => LaunchMode::Place,
+            (Some(_), None) => LaunchMode::Misplaced,
+        };
+        if mode == LaunchMode::Misplaced {
+            self.predicted = (0, 0);
+        }
+        let (process_of_task, placement) = match placed {
+            Some((order, placement)) => (order, Some(placement)),
+            None => (instructions.process_of_task.clone(), end.placement),
+        };
         let mut launch = Launch {
-            mode: instructions.action.launch_mode(),
-            process_of_task: instructions.process_of_task.clone(),
-            placement: self.placement(end.placement),
+            mode,
+            process_of_task,
+            placement: self.placement(placement),
             wall_seconds: end.wall.as_secs_f64(),
             in_mpi,
             predicted: self.predicted,
@@ -385,6 +433,7 @@ impl LaunchRecorder {
         let order = match (launch.is_reordered(), launch.mode) {
             (false, _) => "launcher's order",
             (true, store::LaunchMode::Shuffle) => "ranks shuffled",
+            (true, store::LaunchMode::Place) => "ranks placed by the launcher",
             (true, _) => "ranks reordered",
         };
         let modelled = match record.matrix.layer(Kind::Collective).total().bytes {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::decide::mixed_ranks::{Counts, Sign, Statement};
-use crate::launch::{KeptOrders, Processes};
+use crate::launch::{KeptOrders, Processes, Reason};
 use crate::matrix::{SparseMatrix, Traffic};
 use crate::store::Store;
 
@@ -242,4 +242,66 @@ fn an_answer_is_kept_for_the_same_question_only() {
     let mut longer = settings();
     longer.set("time-limit", "20").unwrap();
     assert_eq!(problem(&longer, 10).find(), None);
+}
+
+/// A recorder for a launch whose ranks 1 and 2 the launcher was told to exchange.
+fn placed_recorder(store: &Store) -> LaunchRecorder {
+    let settings = Settings { verbose: 1, ..Settings::default() };
+    let processes = Processes { complete: true, one_program: true, spawned: false };
+    let names = ["n0", "n1"].map(String::from);
+    let placed = PlacedRanks::new(&[0, 2, 1, 3], &[0, 0, 1, 1], &names, (40, 20));
+    let known = Known::read(&settings, program(), Ok(store.clone()), TASKS, processes, None);
+    let known = known.with_placed(Some(placed), TASKS);
+    let policy = Policy::of(&known.facts);
+    assert_eq!((policy.action, &policy.reason), (Action::Record, &Reason::Placed));
+    LaunchRecorder::new(known, &policy, &settings)
+}
+
+#[test]
+fn a_launch_that_the_launcher_placed_is_recorded_as_reordered() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    let names = ["n0", "n1"].map(String::from).to_vec();
+    let at = |nodes: &[u32]| Placement::of_nodes(nodes.to_vec(), names.clone());
+    let instructions = Instructions { action: Action::Record, ..Instructions::default() };
+    let keep = |mut recorder: LaunchRecorder, nodes: &[u32], now: u64| {
+        let told = recorder.check_places(&at(nodes));
+        let order = recorder.order(&[], None);
+        let end = LaunchEnd { placement: Some(at(nodes)), now, ..end(&instructions) };
+        let (said, _) = recorder.keep(end, user());
+        let said: Vec<String> = said.iter().map(ToString::to_string).collect();
+        (store.load("app-0badcafe-n4").unwrap().unwrap(), told, order, said)
+    };
+    let (record, told, order, said) = keep(placed_recorder(&store), &[0, 1, 0, 1], 5);
+    assert_eq!(told, None);
+    assert_eq!(order.process_of_task, [0, 2, 1, 3], "for a job that does not reach its end");
+    assert_eq!(record.launch.mode, LaunchMode::Place);
+    assert_eq!(record.launch.process_of_task, [0, 2, 1, 3]);
+    assert_eq!(record.launch.placement.node_of_process, [0, 0, 1, 1]);
+    assert_eq!((record.launch.internode_bytes, record.launch.predicted), (0, (40, 20)));
+    assert!(record.history.last().unwrap().reordered);
+    assert!(said[0].contains("ranks placed by the launcher"), "{said:?}");
+
+    let (record, told, order, said) = keep(placed_recorder(&store), &[0, 0, 1, 1], 6);
+    assert!(told.unwrap().to_string().contains("2 ranks are on another host"));
+    assert_eq!(said.len(), 1, "it is said once: {said:?}");
+    assert!(order.process_of_task.is_empty());
+    assert_eq!(record.launch.mode, LaunchMode::Misplaced);
+    assert!(record.launch.process_of_task.is_empty() && !record.history.last().unwrap().reordered);
+    assert_eq!(record.launch.predicted, (0, 0));
+    assert!(record.launch.decision.contains("the launcher ignored"), "{}", record.launch.decision);
+}
+
+#[test]
+fn places_of_another_job_do_not_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    let names = ["n0".to_string()];
+    for (ranks, spawned) in [(3, false), (TASKS, true)] {
+        let processes = Processes { complete: true, one_program: true, spawned };
+        let known = Known::read(&settings(), program(), Ok(store.clone()), TASKS, processes, None);
+        let order: Vec<u32> = (0..ranks as u32).collect();
+        let placed = PlacedRanks::new(&order, &vec![0; ranks], &names, (0, 0));
+        assert!(!known.with_placed(Some(placed), TASKS).facts.placed);
+    }
 }

@@ -81,6 +81,37 @@ impl NetworkChoice {
     }
 }
 
+/// Where a launch gives the ranks their places.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Place {
+    /// In the processes, when the program initialises MPI.
+    #[default]
+    Library,
+    /// In the launcher, before the launch. The library records and checks the places.
+    Launcher,
+    /// In the launcher, without the library.
+    LauncherOnly,
+    /// Nothing is launched: the file for the launcher is written.
+    File(PathBuf),
+}
+
+impl Place {
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        match text.strip_prefix("file:") {
+            Some("") => {}
+            Some(path) => return Ok(Place::File(path.into())),
+            None => match text.to_ascii_lowercase().as_str() {
+                "library" => return Ok(Place::Library),
+                "launcher" => return Ok(Place::Launcher),
+                "launcher-only" => return Ok(Place::LauncherOnly),
+                _ => {}
+            },
+        }
+        Err(Error::new(ErrorKind::Usage, format!("'{text}' is not a known value"))
+            .advise("use one of library, launcher, launcher-only, file:PATH"))
+    }
+}
+
 /// How collective calls become traffic between pairs of tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Collectives {

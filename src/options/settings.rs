@@ -1,6 +1,6 @@
 //! The values of the options of a launch, after parsing.
 
-use super::choices::{Collectives, Mode, NetworkChoice, Slots, Spill, Times};
+use super::choices::{Collectives, Mode, NetworkChoice, Place, Slots, Spill, Times};
 use super::names::Names;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,6 +24,8 @@ pub struct Settings {
     pub network: NetworkChoice,
     /// The site file; `None` = the usual files. An empty path: none.
     pub site: Option<PathBuf>,
+    /// Where the ranks get their places.
+    pub place: Place,
     /// Tasks that keep their process.
     pub fix: Vec<u32>,
     /// Predicted gain in percent below which the launcher's order is kept.
@@ -63,6 +65,7 @@ impl Default for Settings {
             slots: None,
             network: NetworkChoice::Auto,
             site: None,
+            place: Place::Library,
             fix: vec![0],
             min_gain: 3.0,
             verbose: 0,

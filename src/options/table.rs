@@ -4,7 +4,7 @@
 //! page, the completions and the documentation are made from this table, and tests fail if one of them is
 //! not up to date.
 
-use super::choices::{Collectives, Mode, NetworkChoice, Slots, Spill, Times};
+use super::choices::{Collectives, Mode, NetworkChoice, Place, Slots, Spill, Times};
 use super::settings::Settings;
 use super::{Names, parse};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -149,6 +149,18 @@ pub static TABLE: &[Opt] = &[
             let none = v.eq_ignore_ascii_case("none");
             set(&mut s.site, Some(if none { Default::default() } else { v.into() }))
         },
+    ),
+    Opt::new(
+        ["place", "RANKWEAVE_PLACE", "WHERE", "library"],
+        "Where ranks are placed: library, launcher, launcher-only or file:PATH",
+        "library gives the ranks other processes when the program initialises MPI. launcher computes \
+               the rank order before the launch, from the stored matrix and the hosts of the launch, and \
+               has the launcher start each rank on its host (rank file or host file; see 'rankweave run \
+               --dry-run'). No process then changes its rank, so this is safe for every program. The \
+               library records and checks that each rank is where it was meant to be. launcher-only does \
+               the same without the library: nothing is recorded. file:PATH launches nothing and writes the \
+               file for the launcher of a batch script. Only 'rankweave run' uses this option.",
+        |s, v| Place::parse(v).map(|place| s.place = place),
     ),
     Opt::new(
         ["fix", "RANKWEAVE_FIX", "LIST", "0"],
@@ -304,6 +316,7 @@ mod tests {
             "mode",
             "seed",
             "network",
+            "place",
             "fix",
             "min-gain",
             "time-limit",

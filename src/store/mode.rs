@@ -16,6 +16,10 @@ named_enum! {
         Reorder = "reorder",
         /// It ran in a random order, for a safety test.
         Shuffle = "shuffle",
+        /// The launcher placed the ranks by what was stored: each process had the rank that it was to have.
+        Place = "place",
+        /// The launcher was told where to place the ranks, and placed them elsewhere.
+        Misplaced = "misplaced",
         /// There was no launch: the matrix was imported.
         Import = "import",
     }

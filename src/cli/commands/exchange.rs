@@ -151,7 +151,9 @@ impl ExportArgs {
         if let Some(path) = &self.mapping {
             return self.given_order(path, record);
         }
-        if record.launch.is_reordered() && record.launch.mode == LaunchMode::Reorder {
+        if record.launch.is_reordered()
+            && matches!(record.launch.mode, LaunchMode::Reorder | LaunchMode::Place)
+        {
             return Ok(record.launch.process_of_task.clone());
         }
         let tree = formats::rank_orders::tree(record)?;

@@ -7,7 +7,12 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
-use crate::cli::preload::command::Prepared;
+use crate::cli::launcher::{Launcher, LocatedLauncher};
+use crate::cli::placement::{PlacedLaunch, Refusal, check};
+use crate::cli::preload::command::{LaunchCommand, Prepared};
+use crate::cli::preload::settings;
+use crate::launch::PLACED;
+use crate::options::{Place, Settings};
 use std::os::unix::process::CommandExt;
 
 const EXAMPLES: &str = "\
@@ -17,7 +22,9 @@ Examples:
   rankweave run -- salloc -N 4 -n 64 srun ./app       the launch behind salloc gets the library
   rankweave run --key winter-run --min-gain 10 -- mpiexec -n 64 ./app
   rankweave run --topology torus:4x4x4 --fix none -- mpirun -n 64 ./app
-  rankweave run --dry-run -- mpirun -n 64 ./app       show what would be executed";
+  rankweave run --dry-run -- mpirun -n 64 ./app       show what would be executed
+  rankweave run --place launcher -- mpirun -n 64 --hostfile hosts ./app
+  rankweave run --place file:order.txt -- srun -n 256 ./app    only the file, for a batch script";
 
 const LONG: &str = "\
 Runs an MPI launch with the library preloaded into its MPI processes, and only there.
@@ -34,6 +41,11 @@ only, write 'rankweave run --' in the script, before srun or mpirun.
 The command looks for the library in its own directory, and from there in ../lib and ../lib/rankweave. \
 The variable RANKWEAVE_LIBRARY names the file of the library directly.
 
+With --place launcher the rank order is computed before the launch, and the launcher starts each rank on \
+its host. It needs the stored matrix of an earlier launch, and the hosts of this one: from the options of the \
+launcher or from the batch system. If something is not known, a message says so, and the launch goes on as \
+without this option. Options by which you place the ranks yourself (--rankfile, --map-by) are respected.
+
 The exit code is that of the launcher.";
 
 /// Run an MPI launch: record its traffic, and place its ranks by the recorded traffic
@@ -48,6 +60,13 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
 
+    /// Ask each rank for its host instead of running the program, and compare
+    ///
+    /// The launcher starts 'sh' on each rank in the same way as the program. With --place launcher the
+    /// hosts are compared with those that the ranks are meant for; the exit code is 1 if they differ.
+    #[arg(long, conflicts_with = "dry_run")]
+    check_placement: bool,
+
     /// The launch: mpirun, mpiexec, srun or another launcher, with all its arguments
     ///
     /// Write -- before it. Everything behind -- is passed on unchanged.
@@ -58,18 +77,159 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
-        let prepared =
-            Prepared::new(&self.launch, &self.settings)?.with_what_programs_need(&self.launch);
-        let plan = prepared.command(&self.launch, &prepared.variables)?;
+        let settings = settings::settings(&self.settings)?;
+        let found = Launcher::of_command(&self.launch)?;
+        let variable = |name: &str| std::env::var(name).ok();
+        let placed = match &settings.place {
+            Place::Library => None,
+            _ => Some(PlacedLaunch::new(&found, &self.launch, &settings, variable)),
+        };
+        if let Place::File(_) = settings.place {
+            return self.only_the_file(placed, &settings);
+        }
+        let placed = placed.and_then(|placed| written(placed, &settings, self.dry_run));
+        if self.check_placement {
+            return self.check(&found, placed.as_ref());
+        }
+        let plan = self.plan(placed.as_ref(), &settings)?;
         if self.dry_run {
             output::print(&plan.shell_line())?;
             return Ok(Exit::Done);
         }
         let mut command = std::process::Command::new(&plan.command[0]);
+        // A value that this process got belongs to the launch that started this process.
+        command.env_remove(PLACED);
         command.args(&plan.command[1..]).envs(plan.environment.iter().cloned());
         let error = command.exec();
         Err(Error::new(ErrorKind::Io, format!("cannot start the launcher: {error}"))
             .at(&plan.command[0])
             .advise("give the name of a launcher that is in PATH, after --"))
     }
+
+    /// The command that is executed.
+    fn plan(&self, placed: Option<&PlacedLaunch>, settings: &Settings) -> Result<LaunchCommand> {
+        let (command, environment) = match placed {
+            Some(placed) => (&placed.command, placed.environment.clone()),
+            None => (&self.launch, Vec::new()),
+        };
+        if settings.place == Place::LauncherOnly {
+            return Ok(LaunchCommand { command: command.clone(), environment });
+        }
+        let prepared =
+            Prepared::new(&self.launch, &self.settings)?.with_what_programs_need(&self.launch);
+        let mut variables = prepared.variables.clone();
+        if let Some(placed) = placed {
+            variables.push((PLACED.to_string(), placed.handed_over.clone()));
+        }
+        let mut plan = prepared.command(command, &variables)?;
+        plan.environment.extend(environment);
+        Ok(plan)
+    }
+
+    /// Writes the file for the launcher of a batch script, and says how to use it.
+    fn only_the_file(
+        &self,
+        placed: Option<std::result::Result<PlacedLaunch, Refusal>>,
+        settings: &Settings,
+    ) -> Result<Exit> {
+        let placed = match placed {
+            Some(Ok(placed)) => placed,
+            Some(Err(refusal)) => {
+                say(&refusal, "no file is written");
+                return Ok(Exit::Nothing);
+            }
+            None => return Ok(Exit::Nothing),
+        };
+        if self.check_placement {
+            placed.write()?;
+            return self.check(&Launcher::of_command(&self.launch)?, Some(&placed));
+        }
+        if !self.dry_run {
+            placed.write()?;
+        }
+        eprintln!("rankweave: {}: {}", placed.key, placed.reason);
+        if placed.file().is_none() && matches!(settings.place, Place::File(_)) {
+            eprintln!("rankweave: this launcher needs no file: the order is in its options");
+        }
+        output::print(&format!("{}\n", placed.usage()))?;
+        Ok(Exit::Done)
+    }
+
+    /// Asks each rank for its host, and compares the answers with the places that were meant.
+    fn check(&self, found: &LocatedLauncher, placed: Option<&PlacedLaunch>) -> Result<Exit> {
+        let Some(placed) = placed else {
+            let hosts = check::hosts(found, &self.launch, &[])?;
+            output::print(&table(&hosts, &[]))?;
+            return Ok(Exit::Done);
+        };
+        if placed.is_ordered_by_mpi() {
+            return Err(Error::new(
+                ErrorKind::Infeasible,
+                "Cray MPICH itself orders the ranks, so no helper program can see their places",
+            )
+            .advise("--place launcher, with which the library checks them in the launch"));
+        }
+        let hosts = check::hosts(found, &placed.command, &placed.environment)?;
+        output::print(&table(&hosts, &placed.host_of_rank))?;
+        let compared = check::compared(&placed.handed_over, &hosts)?;
+        match compared.message() {
+            None => Ok(Exit::Done),
+            Some(message) => {
+                eprintln!("rankweave: {message}");
+                Ok(Exit::Nothing)
+            }
+        }
+    }
+}
+
+/// The placed launch, with its file written unless only the command is shown. Without one, the user is told why.
+fn written(
+    placed: std::result::Result<PlacedLaunch, Refusal>,
+    settings: &Settings,
+    is_dry: bool,
+) -> Option<PlacedLaunch> {
+    let placed = placed.and_then(|placed| match is_dry {
+        true => Ok(placed),
+        false => placed.write().map(|()| placed).map_err(Refusal::unreadable),
+    });
+    let meaning = match settings.place {
+        Place::LauncherOnly => "this launch runs in the launcher's own order",
+        _ => "the launcher places nothing, and this launch goes on as with --place library",
+    };
+    match placed {
+        Ok(placed) => {
+            if settings.verbose >= 1 {
+                let file = placed.file().map(|file| format!(" by {}", file.display()));
+                let file = file.unwrap_or_default();
+                let (key, reason) = (&placed.key, &placed.reason);
+                eprintln!("rankweave: {key}: {reason}; the launcher places the ranks{file}");
+            }
+            Some(placed)
+        }
+        Err(refusal) => {
+            // Without the library, nothing else tells the user why.
+            let told = settings.place == Place::LauncherOnly || settings.verbose >= 1;
+            if !refusal.is_usual() || told {
+                say(&refusal, meaning);
+            }
+            None
+        }
+    }
+}
+
+fn say(refusal: &Refusal, meaning: &str) {
+    eprintln!("rankweave: {}", refusal.message(meaning));
+}
+
+/// The host of each rank, and the one that it was meant for where it is another one.
+fn table(hosts: &[String], meant: &[String]) -> String {
+    let line = |(rank, host): (usize, &String)| match meant.get(rank) {
+        Some(meant) if !is_same_host(meant, host) => format!("{rank} {host} (meant: {meant})\n"),
+        _ => format!("{rank} {host}\n"),
+    };
+    hosts.iter().enumerate().map(line).collect()
+}
+
+fn is_same_host(a: &str, b: &str) -> bool {
+    crate::allocation::short_name(a) == crate::allocation::short_name(b)
 }

@@ -88,7 +88,7 @@ pub fn listed(list: &str, name: &str) -> bool {
 }
 
 /// How many words behind an option are its values; `None` for an unknown option.
-fn values(launcher: Launcher, option: &str) -> Option<usize> {
+pub(super) fn values(launcher: Launcher, option: &str) -> Option<usize> {
     let name = option.trim_start_matches('-');
     let double = option.starts_with("--");
     if name.contains('=') && launcher != Launcher::Hydra {

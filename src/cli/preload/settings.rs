@@ -3,6 +3,7 @@
 use super::library;
 use crate::base::error::Result;
 use crate::cli::arguments::settings::SettingsArgs;
+use crate::launch::PLACED;
 use crate::options::{FUNCTIONS, Settings};
 use std::ffi::OsString;
 
@@ -27,8 +28,8 @@ pub(in crate::cli) fn settings(given: &SettingsArgs) -> Result<Settings> {
 /// The variables of the environment are passed on too, because the processes of other nodes do not inherit
 /// this environment.
 fn merged(environment: impl Iterator<Item = (OsString, OsString)>, given: Variables) -> Variables {
-    // The values of these two variables are found anew for every launch.
-    let own = [library::VARIABLE, FUNCTIONS];
+    // The values of these variables are found anew for every launch.
+    let own = [library::VARIABLE, FUNCTIONS, PLACED];
     let mut variables: Variables = environment
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| name.starts_with("RANKWEAVE_") && !own.contains(&name.as_str()))

@@ -5,3 +5,4 @@ mod commands;
 mod doctor;
 mod documents;
 mod mapping;
+mod placement;

@@ -3,6 +3,7 @@
 //! messages.
 
 use crate::job::hooks;
+use crate::job::places::Locations;
 use crate::mpi::abi::Abi;
 use crate::mpi::config;
 use crate::mpi::version::version;
@@ -10,7 +11,8 @@ use crate::sys::message;
 use crate::sys::signal::without_signal;
 use rw::base::clock::since_1970;
 use rw::launch::{
-    Instructions, Known, LaunchEnd, LaunchRecorder, Message, Policy, Processes, Program, Storage,
+    Instructions, Known, LaunchEnd, LaunchRecorder, Message, PlacedRanks, Policy, Processes,
+    Program, Storage,
 };
 use rw::options::{Mode, Settings};
 
@@ -55,6 +57,13 @@ pub fn keep(recorder: LaunchRecorder, end: LaunchEnd<'_>) -> bool {
     is_kept
 }
 
+/// Checks whether the launcher placed the ranks as it was told.
+pub fn check_places(recorder: &mut LaunchRecorder, locations: &Locations) {
+    if recorder.is_placed() {
+        say(recorder.check_places(&locations.places()));
+    }
+}
+
 /// Prints messages.
 pub fn say(messages: impl IntoIterator<Item = Message>) {
     messages.into_iter().for_each(|text| message::line(&text.to_string()));
@@ -78,7 +87,17 @@ fn reason<A: Abi>(
         .map(|error| Message::from(error).meaning("the default of this option is used")));
     let program = Program::of_this_process(&version::<A>());
     let (store, overtaken_by) = (Storage::open(settings), hooks::overtaken());
-    let mut known = Known::read(settings, program, store, tasks, processes, overtaken_by);
+    let placed = match PlacedRanks::of_this_process() {
+        Some(Ok(placed)) => Some(placed),
+        Some(Err(error)) => {
+            let meaning = "the places that the launcher gave to the ranks are not checked";
+            say([Message::from(&error).meaning(meaning)]);
+            None
+        }
+        None => None,
+    };
+    let known = Known::read(settings, program, store, tasks, processes, overtaken_by);
+    let mut known = known.with_placed(placed, tasks);
     say(known.message.take());
     let policy = Policy::of(&known.facts);
     say(policy.messages());

@@ -248,6 +248,12 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
 
     let decided = || guarded(|| Some(rank_zero::decide::<A>(&settings, all.size, processes)));
     let (told, mut recorder) = (all.rank == 0).then(decided).flatten().unzip();
+    if let Some((recorder, locations)) = recorder.as_mut().zip(locations.as_ref()) {
+        guarded(|| {
+            rank_zero::check_places(recorder, locations);
+            Some(())
+        });
+    }
     clock.step("plan");
     let mut leader = recorder.as_mut().map(|recorder| RankZeroSearch::new(recorder, &mut clock));
     let told = told.unwrap_or_default();
