@@ -19,6 +19,7 @@ pub mod options;
 #[cfg(feature = "cli")]
 pub mod report;
 pub mod store;
+pub mod survey;
 pub mod topology;
 
 #[cfg(feature = "cli")]
