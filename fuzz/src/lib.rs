@@ -29,6 +29,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("formats_detect", formats::detection),
     ("identity", launch::identities),
     ("mapping", mapping::algorithm),
+    ("measured_network", store::network_file),
     ("settings", launch::settings),
     ("spill", store::spill_file),
     ("store", store::record_file),

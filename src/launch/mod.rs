@@ -19,6 +19,8 @@ pub mod constructor;
 mod declared_topology;
 mod facts;
 mod instructions;
+mod measured_topology;
+mod measurement;
 mod message;
 mod policy;
 #[cfg(test)]
@@ -35,6 +37,7 @@ pub use action::{Action, NewRanks};
 pub use declared_topology::DeclaredTopology;
 pub use facts::{Check, Facts, Known, Processes, UserList};
 pub use instructions::Instructions;
+pub use measurement::{MeasurementFacts, possible_gain};
 pub use message::Message;
 pub use policy::{Policy, Reason};
 pub use problem::{KeptOrders, MappingProblem};

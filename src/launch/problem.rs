@@ -4,14 +4,15 @@
 //! processes, and the options. The names of the nodes are not part of the places, so that another allocation of
 //! the same shape has the same signature. A launch with the same signatures finds the answer in the store.
 
-use super::UserTopology;
+use super::measurement::network_of;
+use super::{UserTopology, measured_topology};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
 use crate::decide::{self, Decision};
 use crate::matrix::CommMatrix;
 use crate::options::Settings;
-use crate::store::{KeptOrder, Placement, Signature, Store};
-use crate::topology::{self, Topology};
+use crate::store::{KeptOrder, MeasuredNetwork, Placement, Signature, Store};
+use crate::topology::{self, Topology, Tree};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,13 +77,20 @@ impl MappingProblem {
                         let what = "the places of the processes could not be found";
                         Error::new(ErrorKind::Infeasible, what)
                     })?;
-                    let tree = topology::from_launch(
-                        &placement.node_of_process,
-                        &placement.place_of_process,
-                        &placement.level_costs,
-                    )?;
+                    let network = store.as_ref().and_then(|store| network_of(store, placement));
+                    let network = network.filter(|network| !network.is_flat());
+                    let tree = match &network {
+                        Some(network) => measured_topology::tree(placement, network)?,
+                        None => topology::from_launch(
+                            &placement.node_of_process,
+                            &placement.place_of_process,
+                            &placement.level_costs,
+                        )?,
+                    };
                     let nodes = placement.node_of_process.clone();
-                    (Box::new(tree), (0..tasks).collect(), nodes, signature_of_found(placement))
+                    let switches = network.as_ref().map(|network| (network, &tree));
+                    let places = signature_of_found(placement, switches);
+                    (Box::new(tree), (0..tasks).collect(), nodes, places)
                 }
             };
         let options = decide::Options::of(settings);
@@ -150,14 +158,21 @@ fn signature_of_options(options: &decide::Options, searchers: usize) -> u64 {
 }
 
 /// Signature of places that were discovered.
-fn signature_of_found(placement: &Placement) -> u64 {
+fn signature_of_found(
+    placement: &Placement,
+    switches: Option<(&MeasuredNetwork, &Tree)>,
+) -> u64 {
     let numbers = |list: &[u32]| list.iter().map(|&n| u64::from(n)).collect::<Vec<u64>>();
     let start = Signature::new().words(numbers(&placement.node_of_process));
     let paths = placement.place_of_process.iter();
-    paths
+    let signature = paths
         .fold(start, |signature, path| signature.words(numbers(path)))
-        .words(placement.level_costs.iter().copied())
-        .value()
+        .words(placement.level_costs.iter().copied());
+    // Without switches the signature is that of earlier versions.
+    let Some((network, tree)) = switches else { return signature.value() };
+    let paths = network.group_of_host.iter();
+    let signature = paths.fold(signature, |signature, path| signature.words(numbers(path)));
+    signature.words((0..tree.slots()).map(|slot| tree.distance(0, slot))).value()
 }
 
 /// The largest file of a topology whose content is part of its signature.

@@ -1,6 +1,6 @@
 //! The values of the options of a launch, after parsing.
 
-use super::choices::{Collectives, Mode, Slots, Spill, Times};
+use super::choices::{Collectives, Measure, Mode, Slots, Spill, Times};
 use super::names::Names;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +20,8 @@ pub struct Settings {
     pub topology: Option<String>,
     /// Slot of each process in that topology; `None` = process k on slot k.
     pub slots: Option<Slots>,
+    /// Whether the network between the nodes is measured.
+    pub measure: Measure,
     /// Tasks that keep their process.
     pub fix: Vec<u32>,
     /// Predicted gain in percent below which the launcher's order is kept.
@@ -57,6 +59,7 @@ impl Default for Settings {
             seed: 1,
             topology: None,
             slots: None,
+            measure: Measure::Auto,
             fix: vec![0],
             min_gain: 3.0,
             verbose: 0,

@@ -4,7 +4,7 @@
 //! page, the completions and the documentation are made from this table, and tests fail if one of them is
 //! not up to date.
 
-use super::choices::{Collectives, Mode, Slots, Spill, Times};
+use super::choices::{Collectives, Measure, Mode, Slots, Spill, Times};
 use super::settings::Settings;
 use super::{Names, parse};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -129,6 +129,18 @@ pub static TABLE: &[Opt] = &[
         "A list such as 0,1,8-11, or the name of a file with one slot a line.",
         |s, v| Slots::parse(v).map(|slots| s.slots = Some(slots)),
     ),
+    Opt::new(
+        ["measure", "RANKWEAVE_MEASURE", "WHEN", "auto"],
+        "Whether to measure the network between the nodes: auto, on or off",
+        "The measurement finds the switches between the nodes: one process of each node takes part, \
+               for a few seconds at most. The result is kept in the store, so that it is measured \
+               once for a set of nodes. auto measures if nothing else describes the network, the job \
+               has at least 4 nodes, a stored matrix is used, and switches could change its traffic \
+               by more than --min-gain. on measures in every launch on at least 4 nodes. off never \
+               measures.",
+        |s, v| Measure::parse(v).map(|m| s.measure = m),
+    )
+    .one_of(&Measure::NAMES),
     Opt::new(
         ["fix", "RANKWEAVE_FIX", "LIST", "0"],
         "Tasks that keep their process, such as 0,8-11; none: all may move",
@@ -282,6 +294,7 @@ mod tests {
         for name in [
             "mode",
             "seed",
+            "measure",
             "fix",
             "min-gain",
             "time-limit",

@@ -166,10 +166,9 @@ fn verify(
         let hosts = session.present();
         let turn = session.random.below(2);
         // A group of two is inside or across as a whole.
-        let most = |size: usize| match (round % 3, size) {
+        let most = |size: usize| match (round, size) {
             (0, _) => 0,
-            (1, 2) => 1,
-            (_, 2) => turn,
+            (_, 2) => (round + turn) % 2,
             _ => (size / 4).max(1),
         };
         let (mut pairs, left) = pairs_inside(&hosts, group, most, &mut session.random);

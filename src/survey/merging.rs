@@ -226,11 +226,6 @@ impl Merging {
         self.patience = 3;
     }
 
-    /// The number of components.
-    pub fn components(&self) -> usize {
-        self.members.iter().filter(|members| !members.is_empty()).count()
-    }
-
     /// The component of each host, numbered by first appearance.
     pub fn groups(&mut self) -> Vec<u32> {
         let roots: Vec<u32> = (0..self.parent.len() as u32).map(|host| self.root(host)).collect();
@@ -276,6 +271,6 @@ mod tests {
             merging.note(0, 2, true);
             merging.note(0, 1, true);
         }
-        assert_eq!((merging.groups(), merging.components()), (vec![0, 0, 1, 2], 3));
+        assert_eq!(merging.groups(), [0, 0, 1, 2]);
     }
 }

@@ -12,11 +12,11 @@ use super::surveyed::count;
 const FIRST: u64 = 64 << 10;
 /// Seconds that an exchange between two hosts should take if no other pair is active. On fast links a shorter
 /// time will do, because [`PLENTY`] bytes are enough.
-const SECONDS: f64 = 0.008;
+const SECONDS: f64 = 0.006;
 const PLENTY: u64 = 1 << 20;
 const SECONDS_OF_PLENTY: f64 = 0.002;
 /// The bursts that links let pass at once must not hide their rates.
-const LEAST: u64 = 160 << 10;
+const LEAST: u64 = 128 << 10;
 
 /// The bytes of an exchange that takes long enough to be measured, from exchanges of a few pairs.
 pub(super) fn bytes_of_exchange(session: &mut Session) -> Result<u64, LimitReached> {
@@ -61,11 +61,7 @@ pub(super) fn bytes_of_exchange(session: &mut Session) -> Result<u64, LimitReach
 pub(super) fn bandwidths(session: &mut Session, levels: &[Vec<u32>], bytes: u64) -> Vec<f64> {
     let mut found = Vec::with_capacity(levels.len() + 1);
     for depth in 0..=levels.len() {
-        let mut rates = Vec::new();
-        for _ in 0..2 {
-            let Ok(more) = rates_at(session, levels, depth, bytes) else { return Vec::new() };
-            rates.extend(more);
-        }
+        let Ok(mut rates) = rates_at(session, levels, depth, bytes) else { return Vec::new() };
         let Some(rate) = median(&mut rates) else {
             // No pair of hosts first differs here.
             found.push(f64::NAN);
