@@ -45,7 +45,9 @@ fn flat(count: usize) -> Model {
 
 fn main() {
     let seeds: u64 = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
-    println!("| network | hosts | right | wrong surveys | rounds | pairs | pairs/(n log n) | MB/host | s |");
+    println!(
+        "| network | hosts | right | wrong surveys | rounds | pairs | pairs/(n log n) | MB/host | s |"
+    );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (name, most, expected) in [
         ("three levels, not tapered", 4096, Expected::Leaves),

@@ -53,7 +53,10 @@ impl MeasurementFacts {
 pub fn possible_gain(matrix: &CommMatrix, node_of_process: &[u32]) -> f64 {
     let mut sorted = node_of_process.to_vec();
     sorted.sort_unstable();
-    [node_of_process, &sorted].map(|nodes| gain_between(matrix, nodes)).into_iter().fold(0.0, f64::max)
+    [node_of_process, &sorted]
+        .map(|nodes| gain_between(matrix, nodes))
+        .into_iter()
+        .fold(0.0, f64::max)
 }
 
 fn gain_between(matrix: &CommMatrix, node_of_task: &[u32]) -> f64 {
@@ -111,7 +114,8 @@ impl LaunchRecorder {
         };
         // What takes time is looked up only if everything else speaks for measuring.
         if facts.objection().is_none() && facts.wish == Measure::Auto {
-            let known = self.storage.store().is_some_and(|store| network_of(store, placement).is_some());
+            let known =
+                self.storage.store().is_some_and(|store| network_of(store, placement).is_some());
             facts.is_measured = known;
             if let Some(matrix) = self.matrix.as_ref().filter(|_| !known) {
                 facts.possible_gain = possible_gain(matrix, &placement.node_of_process);

@@ -158,10 +158,7 @@ fn signature_of_options(options: &decide::Options, searchers: usize) -> u64 {
 }
 
 /// Signature of places that were discovered.
-fn signature_of_found(
-    placement: &Placement,
-    switches: Option<(&MeasuredNetwork, &Tree)>,
-) -> u64 {
+fn signature_of_found(placement: &Placement, switches: Option<(&MeasuredNetwork, &Tree)>) -> u64 {
     let numbers = |list: &[u32]| list.iter().map(|&n| u64::from(n)).collect::<Vec<u64>>();
     let start = Signature::new().words(numbers(&placement.node_of_process));
     let paths = placement.place_of_process.iter();

@@ -112,7 +112,9 @@ impl MeasuredNetwork {
 fn is_nested(paths: &[Vec<u32>], levels: usize) -> bool {
     (1..levels).all(|level| {
         let mut around = HashMap::new();
-        paths.iter().all(|path| *around.entry(path[level]).or_insert(path[level - 1]) == path[level - 1])
+        paths
+            .iter()
+            .all(|path| *around.entry(path[level]).or_insert(path[level - 1]) == path[level - 1])
     })
 }
 
@@ -190,8 +192,9 @@ impl Store {
         {
             return Err(error.at(path.display()));
         }
-        let body = postcard::to_allocvec(&survey)
-            .map_err(|e| Error::new(ErrorKind::Format, format!("cannot encode the network: {e}")))?;
+        let body = postcard::to_allocvec(&survey).map_err(|e| {
+            Error::new(ErrorKind::Format, format!("cannot encode the network: {e}"))
+        })?;
         self.write(&path, &seal(MAGIC, VERSION, &body), false, &|| false)?;
         for (path, _) in self.surveys()?.iter().skip(MOST_NETWORKS) {
             let _ = fs::remove_file(path);
@@ -233,9 +236,8 @@ impl Store {
             Some((path, decode(&bytes).ok()?))
         };
         let mut surveys: Vec<_> = self.network_files()?.into_iter().filter_map(read).collect();
-        surveys.sort_by(|(a, s), (b, t)| {
-            (t.network.measured_at, b).cmp(&(s.network.measured_at, a))
-        });
+        surveys
+            .sort_by(|(a, s), (b, t)| (t.network.measured_at, b).cmp(&(s.network.measured_at, a)));
         Ok(surveys)
     }
 }
@@ -259,11 +261,12 @@ pub fn decode_measured_network(bytes: &[u8]) -> Result<(Vec<String>, MeasuredNet
 }
 
 /// Several surveys of parts of one cluster.
+#[derive(Clone)]
 struct Joined<'s> {
     newest: &'s MeasuredNetwork,
     /// For each known host its group in each level.
     paths: HashMap<&'s str, Vec<u32>>,
-    /// Innermost groups of which it is known that they differ.
+    /// Groups of one level of which a survey says that they differ. Groups are numbered across all levels.
     apart: HashSet<(u32, u32)>,
     groups: u32,
 }
@@ -298,49 +301,78 @@ impl<'s> Joined<'s> {
     fn add(&mut self, survey: &'s StoredSurvey) -> bool {
         let network = &survey.network;
         let levels = self.newest.level_names.len();
-        let inner: HashSet<u32> = network.group_of_host.iter().filter_map(|p| p.last()).copied().collect();
-        if network.level_names.len() != levels || inner.len() > MOST_JOINED {
+        let inner: HashSet<u32> =
+            network.group_of_host.iter().filter_map(|path| path.last()).copied().collect();
+        let common = survey.hosts.iter().any(|name| self.paths.contains_key(name.as_str()));
+        let fits = network.level_names.len() == levels && inner.len() <= MOST_JOINED;
+        if !fits || !(common || self.paths.is_empty()) {
             return false;
         }
-        // In each level: the known group of a group of the survey.
-        let mut known: Vec<HashMap<u32, u32>> = vec![HashMap::new(); levels];
-        let mut taken: Vec<HashMap<u32, u32>> = vec![HashMap::new(); levels];
-        for (name, path) in survey.hosts.iter().zip(&network.group_of_host) {
-            let Some(ours) = self.paths.get(name.as_str()) else { continue };
-            for level in 0..levels {
-                if *known[level].entry(path[level]).or_insert(ours[level]) != ours[level]
-                    || *taken[level].entry(ours[level]).or_insert(path[level]) != path[level]
-                {
+        let mut next = self.clone();
+        let added = next.unite(survey) && next.insert(survey);
+        if added {
+            *self = next;
+        }
+        added
+    }
+
+    /// Makes one group of known groups of which hosts are in one group of the survey; `false` if they are apart.
+    fn unite(&mut self, survey: &StoredSurvey) -> bool {
+        for level in 0..self.newest.level_names.len() {
+            let mut known: HashMap<u32, u32> = HashMap::new();
+            for (name, path) in survey.hosts.iter().zip(&survey.network.group_of_host) {
+                let Some(ours) = self.paths.get(name.as_str()).map(|path| path[level]) else {
+                    continue;
+                };
+                let one = *known.entry(path[level]).or_insert(ours);
+                if one == ours {
+                    continue;
+                }
+                if self.apart.contains(&(one, ours)) {
                     return false;
                 }
+                self.paths
+                    .values_mut()
+                    .filter(|path| path[level] == ours)
+                    .for_each(|p| p[level] = one);
+                let moved = |group: u32| if group == ours { one } else { group };
+                self.apart = self.apart.iter().map(|&(a, b)| (moved(a), moved(b))).collect();
+                known.values_mut().for_each(|group| *group = moved(*group));
             }
         }
-        if self.groups > 0 && known[levels - 1].is_empty() {
-            return false;
-        }
-        let mut new_paths = Vec::new();
-        for (name, path) in survey.hosts.iter().zip(&network.group_of_host) {
-            let mut ours = Vec::with_capacity(levels);
-            for level in 0..levels {
-                let next = self.groups;
-                let group = *known[level].entry(path[level]).or_insert(next);
-                self.groups += u32::from(group == next);
-                ours.push(group);
-            }
-            new_paths.push((name.as_str(), ours));
-        }
-        // An innermost group may be around known groups that are elsewhere.
-        let all: Vec<Vec<u32>> =
-            self.paths.values().cloned().chain(new_paths.iter().map(|(_, p)| p.clone())).collect();
-        if !is_nested(&all, levels) {
-            return false;
-        }
-        let inner: HashSet<u32> = new_paths.iter().map(|(_, path)| path[levels - 1]).collect();
-        for &a in &inner {
-            self.apart.extend(inner.iter().filter(|&&b| b != a).map(|&b| (a, b)));
-        }
-        self.paths.extend(new_paths);
         true
+    }
+
+    /// Adds the hosts of a survey, each of whose groups is in at most one known group; `false` if two of its
+    /// groups are in the same one, or if levels would no longer be inside each other.
+    fn insert(&mut self, survey: &'s StoredSurvey) -> bool {
+        for level in 0..self.newest.level_names.len() {
+            let mut known: HashMap<u32, u32> = HashMap::new();
+            for (name, path) in survey.hosts.iter().zip(&survey.network.group_of_host) {
+                if let Some(ours) = self.paths.get(name.as_str()) {
+                    known.insert(path[level], ours[level]);
+                }
+            }
+            let distinct: HashSet<u32> = known.values().copied().collect();
+            if distinct.len() < known.len() {
+                return false;
+            }
+            for (name, path) in survey.hosts.iter().zip(&survey.network.group_of_host) {
+                let next = self.groups;
+                let group = *known.entry(path[level]).or_insert(next);
+                self.groups += u32::from(group == next);
+                let ours = self.paths.entry(name.as_str()).or_default();
+                if ours.len() == level {
+                    ours.push(group);
+                }
+            }
+            let all: Vec<u32> = known.into_values().collect();
+            for &a in &all {
+                self.apart.extend(all.iter().filter(|&&b| b != a).map(|&b| (a, b)));
+            }
+        }
+        let paths: Vec<Vec<u32>> = self.paths.values().cloned().collect();
+        is_nested(&paths, self.newest.level_names.len())
     }
 
     /// The network between some hosts, if all of it is known.
@@ -350,7 +382,8 @@ impl<'s> Joined<'s> {
             hosts.iter().map(|name| self.paths.get(name.as_str()).cloned()).collect();
         let paths = paths?;
         let inner: HashSet<u32> = paths.iter().map(|path| path[levels - 1]).collect();
-        let certain = inner.iter().all(|&a| inner.iter().all(|&b| a == b || self.apart.contains(&(a, b))));
+        let certain =
+            inner.iter().all(|&a| inner.iter().all(|&b| a == b || self.apart.contains(&(a, b))));
         certain.then(|| MeasuredNetwork {
             group_of_host: renumbered(paths, levels),
             ..self.newest.clone()

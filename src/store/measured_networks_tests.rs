@@ -47,7 +47,8 @@ fn parts_of_a_survey_are_known_in_any_order() {
 
 #[test]
 fn surveys_with_common_hosts_are_joined() {
-    let (_dir, store) = store_with(&[(&[0, 1, 4, 5], 10), (&[2, 1, 5, 6], 11), (&[8, 9, 12, 13], 12)]);
+    let (_dir, store) =
+        store_with(&[(&[0, 1, 4, 5], 10), (&[2, 1, 5, 6], 11), (&[8, 9, 12, 13], 12)]);
     assert_eq!(groups(&store, &[0, 2, 4, 6], 13), Some(vec![0, 0, 1, 1]));
     // Nothing says how these are connected.
     assert_eq!(groups(&store, &[0, 4, 8, 12], 13), None);
@@ -87,7 +88,8 @@ fn whatever_is_wrong_with_a_file_it_counts_as_absent() {
     let good = fs::read(&path).unwrap();
     let mut flipped = good.clone();
     flipped[30] ^= 4;
-    let sealed = |survey: &StoredSurvey| seal(MAGIC, VERSION, &postcard::to_allocvec(survey).unwrap());
+    let sealed =
+        |survey: &StoredSurvey| seal(MAGIC, VERSION, &postcard::to_allocvec(survey).unwrap());
     let survey = StoredSurvey { hosts: names(&hosts), network: network(&hosts, 10) };
     let changed = |change: fn(&mut StoredSurvey)| {
         let mut survey = survey.clone();

@@ -25,7 +25,8 @@ const LIMIT: &str = "the network is taken for flat, because the limit of the mea
 pub fn conduct(wire: &mut dyn Wire, limits: Limits, seed: u64) -> Surveyed {
     let hosts = wire.hosts();
     if hosts < FEWEST_HOSTS {
-        let reason = format!("nothing was measured, because there are fewer than {FEWEST_HOSTS} nodes");
+        let reason =
+            format!("nothing was measured, because there are fewer than {FEWEST_HOSTS} nodes");
         return Surveyed { reason, ..Surveyed::default() };
     }
     let mut session = Session::new(wire, limits, seed);
@@ -42,8 +43,11 @@ pub fn conduct(wire: &mut dyn Wire, limits: Limits, seed: u64) -> Surveyed {
             Ok((used, found)) => {
                 exchanges = Some(used);
                 if let Some(found) = found {
-                    agreement =
-                        if groups.is_empty() { found.agreement } else { agreement.min(found.agreement) };
+                    agreement = if groups.is_empty() {
+                        found.agreement
+                    } else {
+                        agreement.min(found.agreement)
+                    };
                     groups = joined(groups, found);
                 }
             }
@@ -119,7 +123,11 @@ fn reason(levels: &[Vec<u32>], cut: bool, too_few: bool) -> String {
         let outer: Vec<String> = levels.iter().map(|level| count(level).to_string()).collect();
         return match levels.len() {
             1 => format!("{} nodes are below {} switches", leaves.len(), outer[0]),
-            n => format!("{} nodes are below {n} levels of {} switches", leaves.len(), outer.join(" and ")),
+            n => format!(
+                "{} nodes are below {n} levels of {} switches",
+                leaves.len(),
+                outer.join(" and ")
+            ),
         };
     }
     match (too_few, cut) {

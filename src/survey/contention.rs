@@ -11,15 +11,20 @@ use super::merging::Merging;
 use super::modes::thresholds;
 use super::partition::{Agreement, PairTable, Partition, partitions};
 use super::session::{LimitReached, Measured, Session};
+use std::collections::HashSet;
 
 /// The slowness across switches is at least so many times that below one.
 const RATIO: f64 = 1.5;
+/// From this share on, groups are worth a closer look.
+const LOOSE: f64 = 0.5;
+/// Fewer hosts than a third of this are measured several times.
+const ENOUGH: usize = 24;
 /// Rounds of the held-out measurement.
 const HELD_OUT: usize = 6;
 /// Of its pairs, at least this share agrees with the groups.
 pub(super) const VERIFIED: f64 = 0.7;
 /// Rounds in which pairs in doubt are measured again.
-const AGAIN: usize = 12;
+const AGAIN: usize = 6;
 /// Groupings that are verified, the best first.
 const TRIED: usize = 2;
 /// Random rounds from which the threshold is taken if there are too many hosts for all pairs.
@@ -76,93 +81,103 @@ pub(super) fn of_all_pairs(
 ) -> Result<Option<Partition>, LimitReached> {
     exchanges.alone(session)?;
     let mut hosts = session.present();
-    shuffle(&mut hosts, &mut session.random);
-    for round in round_robin(&hosts) {
-        let times = exchanges.run(session, &round)?;
-        exchanges.measured.extend(times);
+    for _ in 0..passes(hosts.len()) {
+        shuffle(&mut hosts, &mut session.random);
+        for round in round_robin(&hosts) {
+            let times = exchanges.run(session, &round)?;
+            exchanges.measured.extend(times);
+        }
     }
-    let mut found = partitions(&exchanges.table(), RATIO);
-    if let Some(best) = found.first().filter(|best| best.agreement < 1.0)
-        && measure_again(session, exchanges, best)?
-    {
-        found = partitions(&exchanges.table(), RATIO);
+    let found = partitions(&exchanges.table(), RATIO, LOOSE);
+    if let Some(best) = found.first().filter(|best| best.agreement < 1.0) {
+        measure_again(session, exchanges, best)?;
     }
-    for mut partition in found.into_iter().take(TRIED) {
-        let held_out = verify(session, exchanges, &partition)?.share(2);
-        if held_out >= VERIFIED {
-            partition.agreement = held_out;
+    for mut partition in partitions(&exchanges.table(), RATIO, VERIFIED).into_iter().take(TRIED) {
+        let mut held_out = verify(session, exchanges, &partition, Agreement::default())?;
+        if (LOOSE..VERIFIED).contains(&held_out.share(2)) {
+            held_out = verify(session, exchanges, &partition, held_out)?;
+        }
+        if held_out.share(2) >= VERIFIED {
+            partition.agreement = held_out.share(2);
             return Ok(Some(partition));
         }
     }
     Ok(None)
 }
 
-/// Measures pairs again that may be in the wrong place: far pairs of one group, and all pairs of two groups
-/// that have a near pair between them. All other hosts load the uplinks meanwhile. Returns whether there were
-/// such pairs.
+/// How often each pair is measured: an odd number of times, because the median counts. A few hosts have only a few
+/// pairs.
+fn passes(hosts: usize) -> usize {
+    match ENOUGH / hosts.max(1) {
+        0..3 => 1,
+        3..5 => 3,
+        _ => 5,
+    }
+}
+
+/// Measures pairs twice again that may be in the wrong place: far pairs of one group, all pairs of two groups
+/// that have a near pair between them, and pairs of small groups. All other hosts load the uplinks meanwhile.
 fn measure_again(
     session: &mut Session,
     exchanges: &mut Exchanges,
     partition: &Partition,
-) -> Result<bool, LimitReached> {
+) -> Result<(), LimitReached> {
     let group = |host: u32| partition.group[host as usize];
-    let slowness: Vec<Measured> =
-        exchanges.measured.iter().map(|m| exchanges.slowness(m)).collect();
-    let is_near = |m: &&Measured| m.2 <= partition.threshold;
-    let touching: Vec<(u32, u32)> = slowness
-        .iter()
-        .filter(is_near)
-        .map(|&(a, b, _)| (group(a).min(group(b)), group(a).max(group(b))))
-        .filter(|(a, b)| a != b)
+    let table = exchanges.table();
+    let pairs: Vec<(u32, u32, bool)> = table
+        .known()
+        .map(|(a, b, value)| (a as u32, b as u32, value <= partition.threshold))
         .collect();
-    let mut doubtful: Vec<(u32, u32)> = slowness
-        .iter()
-        .filter(|m| {
-            let (a, b) = (group(m.0), group(m.1));
-            if a == b { !is_near(m) } else { touching.contains(&(a.min(b), a.max(b))) }
-        })
-        .map(|&(a, b, _)| (a, b))
-        .collect();
-    if doubtful.is_empty() {
-        return Ok(false);
-    }
-    shuffle(&mut doubtful, &mut session.random);
-    let mut again: Vec<Measured> = Vec::new();
-    for _ in 0..AGAIN {
-        let mut left = session.present();
-        let mut pairs = Vec::new();
-        doubtful.retain(|&(a, b)| {
-            let free = left.contains(&a) && left.contains(&b);
-            if free {
-                left.retain(|&host| host != a && host != b);
-                pairs.push((a, b));
+    let groups = |a: u32, b: u32| (group(a).min(group(b)), group(a).max(group(b)));
+    let touching: HashSet<(u32, u32)> =
+        pairs.iter().filter(|pair| pair.2).map(|&(a, b, _)| groups(a, b)).collect();
+    // Hosts of small groups may belong together, although their one pair was slow by accident.
+    let mut sizes = vec![0; partition.group.len()];
+    partition.group.iter().for_each(|&g| sizes[g as usize] += 1);
+    let most = sizes.iter().max().copied().unwrap_or(0);
+    let is_small = |host: u32| 2 * sizes[group(host) as usize] <= most;
+    let is_doubtful = |&&(a, b, is_near): &&(u32, u32, bool)| match group(a) == group(b) {
+        true => !is_near,
+        false => touching.contains(&groups(a, b)) || is_small(a) && is_small(b),
+    };
+    let doubtful: Vec<(u32, u32)> =
+        pairs.iter().filter(is_doubtful).map(|&(a, b, _)| (a, b)).collect();
+    for _ in 0..2 {
+        let mut open = doubtful.clone();
+        shuffle(&mut open, &mut session.random);
+        for _ in 0..AGAIN {
+            let mut left = session.present();
+            let mut pairs = Vec::new();
+            open.retain(|&(a, b)| {
+                let free = left.contains(&a) && left.contains(&b);
+                if free {
+                    left.retain(|&host| host != a && host != b);
+                    pairs.push((a, b));
+                }
+                !free
+            });
+            if pairs.is_empty() {
+                break;
             }
-            !free
-        });
-        if pairs.is_empty() {
-            break;
+            let tested: HashSet<u32> = pairs.iter().map(|&(a, _)| a).collect();
+            pairs.extend(pairs_across(&left, group, &mut session.random));
+            let times = exchanges.run(session, &pairs)?;
+            exchanges.measured.extend(times.into_iter().filter(|(a, ..)| tested.contains(a)));
         }
-        let tested = pairs.len();
-        pairs.extend(pairs_across(&left, group, &mut session.random));
-        let times = exchanges.run(session, &pairs)?;
-        again.extend(times.into_iter().filter(|&(a, b, _)| pairs[..tested].contains(&(a, b))));
     }
-    let replaced = |m: &Measured| again.iter().any(|n| (n.0, n.1) == (m.0, m.1));
-    exchanges.measured.retain(|m| !replaced(m));
-    exchanges.measured.extend(again);
-    Ok(true)
+    Ok(())
 }
 
 /// Compares groups with measurements that had no part in finding them: rounds with some pairs inside groups,
-/// while the other hosts exchange across groups.
+/// while the other hosts exchange across groups. Adds them to an earlier agreement.
 fn verify(
     session: &mut Session,
     exchanges: &mut Exchanges,
     partition: &Partition,
+    mut agreement: Agreement,
 ) -> Result<Agreement, LimitReached> {
     let group = |host: u32| partition.group[host as usize];
-    let mut agreement = Agreement::default();
-    for round in 0..HELD_OUT {
+    for round in 0..HELD_OUT.max(4 * ENOUGH / partition.group.len()) {
         let hosts = session.present();
         let turn = session.random.below(2);
         // A group of two is inside or across as a whole.
@@ -206,8 +221,7 @@ pub(super) fn of_some_pairs(
                 break;
             }
             // The others load the uplinks.
-            let tested: std::collections::HashSet<u32> =
-                pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+            let tested: HashSet<u32> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
             let left: Vec<u32> = hosts.into_iter().filter(|host| !tested.contains(host)).collect();
             let number = |host: u32| host;
             pairs.extend(pairs_across(&left, number, &mut session.random));
@@ -222,7 +236,8 @@ pub(super) fn of_some_pairs(
             merging.test_small_ones_again();
         }
     }
-    let mut partition = Partition { group: merging.groups(), threshold, agreement: 0.0, overlap: 0.0 };
-    partition.agreement = verify(session, exchanges, &partition)?.share(2);
+    let mut partition =
+        Partition { group: merging.groups(), threshold, agreement: 0.0, overlap: 0.0 };
+    partition.agreement = verify(session, exchanges, &partition, Agreement::default())?.share(2);
     Ok((partition.agreement >= VERIFIED).then_some(partition))
 }

@@ -51,7 +51,7 @@ pub(super) fn of_all_pairs(session: &mut Session) -> Result<Levels, LimitReached
     let table = PairTable::new(hosts.len(), &levels.measured);
     // The best first. Others count if they are inside or around those that count.
     let mut counted: Vec<Partition> = Vec::new();
-    for partition in partitions(&table, RATIO) {
+    for partition in partitions(&table, RATIO, VERIFIED) {
         let fits = |known: &Partition| {
             let (fine, coarse) = match count(&partition.group) > count(&known.group) {
                 true => (&partition.group, &known.group),
@@ -59,8 +59,7 @@ pub(super) fn of_all_pairs(session: &mut Session) -> Result<Levels, LimitReached
             };
             refines(fine, coarse) && are_distinct(&table, fine, coarse, RATIO)
         };
-        if partition.agreement >= VERIFIED && counted.len() < MOST_LEVELS && counted.iter().all(fits)
-        {
+        if counted.len() < MOST_LEVELS && counted.iter().all(fits) {
             let held_out = verify(session, &partition.group, partition.threshold)?.share(2);
             if held_out >= VERIFIED {
                 counted.push(Partition { agreement: held_out, ..partition });

@@ -155,8 +155,11 @@ impl Merging {
         // Components that were near once come first.
         let mut asked: HashSet<(u32, u32)> = HashSet::new();
         for &root in &roots {
-            let mut near: Vec<u32> =
-                self.votes[root as usize].iter().filter(|(_, v)| v.near > 0).map(|(&o, _)| o).collect();
+            let mut near: Vec<u32> = self.votes[root as usize]
+                .iter()
+                .filter(|(_, v)| v.near > 0)
+                .map(|(&o, _)| o)
+                .collect();
             near.sort_unstable();
             for other in near {
                 let pair = (root.min(other), root.max(other));

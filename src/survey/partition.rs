@@ -12,9 +12,6 @@ use super::session::Measured;
 
 /// Thresholds that are tried: the widest relative gaps between values.
 const TRIED: usize = 12;
-/// The smaller of both shares must be at least this: pairs of one group that are near, and pairs of
-/// different groups that are not.
-const LEAST_AGREEMENT: f64 = 0.7;
 
 /// A value of each pair of hosts; NaN where nothing is known.
 #[derive(Debug, Clone)]
@@ -24,14 +21,16 @@ pub(super) struct PairTable {
 }
 
 impl PairTable {
-    /// The least value of each measured pair.
+    /// The median value of each measured pair; of two values the smaller one.
     pub fn new(hosts: usize, measured: &[Measured]) -> PairTable {
         let mut table = PairTable { hosts, values: vec![f64::NAN; hosts * hosts] };
-        for &(a, b, value) in measured {
-            for (a, b) in [(a as usize, b as usize), (b as usize, a as usize)] {
-                let known = &mut table.values[a * hosts + b];
-                *known = known.min(value);
-            }
+        let mut sorted: Vec<Measured> =
+            measured.iter().map(|&(a, b, value)| (a.min(b), a.max(b), value)).collect();
+        sorted.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
+        for of_pair in sorted.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let (a, b, value) = of_pair[(of_pair.len() - 1) / 2];
+            table.values[a as usize * hosts + b as usize] = value;
+            table.values[b as usize * hosts + a as usize] = value;
         }
         table
     }
@@ -41,7 +40,7 @@ impl PairTable {
     }
 
     /// All known values of pairs.
-    fn known(&self) -> impl Iterator<Item = (usize, usize, f64)> {
+    pub fn known(&self) -> impl Iterator<Item = (usize, usize, f64)> {
         let pairs = (0..self.hosts).flat_map(|a| (0..a).map(move |b| (a, b)));
         pairs.map(|(a, b)| (a, b, self.at(a, b))).filter(|&(.., value)| !value.is_nan())
     }
@@ -100,9 +99,10 @@ impl Agreement {
 }
 
 /// The partitions that explain the values, each of them different, the best first. The median value across
-/// groups is at least `ratio` times that inside them. At least two groups have two hosts or more: if not,
+/// groups is at least `ratio` times that inside them, and both shares of pairs that agree are at least
+/// `agreement`. At least two groups have two hosts or more: if not,
 /// switches would make no difference for the order of ranks.
-pub(super) fn partitions(table: &PairTable, ratio: f64) -> Vec<Partition> {
+pub(super) fn partitions(table: &PairTable, ratio: f64, agreement: f64) -> Vec<Partition> {
     let mut values: Vec<f64> = table.known().map(|(.., value)| value).collect();
     values.sort_by(f64::total_cmp);
     let mut gaps: Vec<(f64, f64)> =
@@ -112,18 +112,22 @@ pub(super) fn partitions(table: &PairTable, ratio: f64) -> Vec<Partition> {
     gaps.truncate(TRIED);
     // Values at fixed ratios to a low quantile: the widest gaps may all be between outliers.
     let low = values.get(values.len() / 50).copied().unwrap_or(0.0);
-    let fixed = [1.2, 1.4, 1.6, 2.0].map(|factor| (1.0, low * factor));
+    let fixed = [1.2, 1.4, 1.6, 1.8, 2.0, 2.3].map(|factor| (1.0, low * factor));
     let mut found: Vec<Partition> = Vec::new();
     for (_, threshold) in gaps.into_iter().chain(fixed) {
         let group = groups(table, threshold);
         let partition = judged(table, group, threshold, ratio);
         let Some(new) = partition else { continue };
         match found.iter_mut().find(|known| known.group == new.group) {
-            Some(known) if known.overlap < new.overlap => *known = new,
+            // Of equally good thresholds the largest: noise makes values larger.
+            Some(known) if (known.overlap, known.threshold) < (new.overlap, new.threshold) => {
+                *known = new;
+            }
             Some(_) => {}
             None => found.push(new),
         }
     }
+    found.retain(|partition| partition.agreement >= agreement);
     found.sort_by(|a, b| b.overlap.total_cmp(&a.overlap));
     found
 }
@@ -183,8 +187,7 @@ fn judged(table: &PairTable, group: Vec<u32>, threshold: f64, ratio: f64) -> Opt
     }
     let (agreement, overlap) = (agreement.share(1), agreement.overlap());
     let apart = median(&mut across)? / median(&mut inside)?;
-    (agreement >= LEAST_AGREEMENT && apart >= ratio)
-        .then_some(Partition { group, threshold, agreement, overlap })
+    (apart >= ratio).then_some(Partition { group, threshold, agreement, overlap })
 }
 
 /// The median; `None` of no values.
@@ -204,7 +207,9 @@ pub(super) fn are_distinct(table: &PairTable, fine: &[u32], coarse: &[u32], rati
             (false, false) => {}
         }
     }
-    median(&mut between).zip(median(&mut inside)).is_some_and(|(between, inside)| between >= ratio * inside)
+    median(&mut between)
+        .zip(median(&mut inside))
+        .is_some_and(|(between, inside)| between >= ratio * inside)
 }
 
 /// Whether each group of `fine` is inside one group of `coarse`.
@@ -239,7 +244,7 @@ mod tests {
                 let outlier = if random.unit() < 0.04 { 2.5 } else { 1.0 };
                 true_value * outlier * (1.0 + 0.2 * random.unit())
             });
-            let found = partitions(&table, 1.5);
+            let found = partitions(&table, 1.5, 0.7);
             let expected: Vec<u32> = (0..16).map(|host| host % 4).collect();
             exact += usize::from(found[0].group == expected);
         }
@@ -248,10 +253,10 @@ mod tests {
 
     #[test]
     fn equal_values_and_single_hosts_are_no_groups() {
-        assert!(partitions(&table(8, |_, _| 1.0), 1.1).is_empty());
+        assert!(partitions(&table(8, |_, _| 1.0), 1.1, 0.7).is_empty());
         let lonely = table(8, |a, b| if a == 3 || b == 3 { 9.0 } else { 1.0 });
-        assert!(partitions(&lonely, 1.1).is_empty());
-        assert!(partitions(&PairTable::new(3, &[]), 1.1).is_empty());
+        assert!(partitions(&lonely, 1.1, 0.7).is_empty());
+        assert!(partitions(&PairTable::new(3, &[]), 1.1, 0.7).is_empty());
     }
 
     #[test]
@@ -261,7 +266,7 @@ mod tests {
             () if a / 8 == b / 8 => 1.5,
             () => 2.2,
         });
-        let found = partitions(&table, 1.1);
+        let found = partitions(&table, 1.1, 0.7);
         let has = |size: u32| {
             let group: Vec<u32> = (0..16).map(|host| host / size).collect();
             found.iter().any(|p| p.group == group)

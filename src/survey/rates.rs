@@ -12,11 +12,11 @@ use super::surveyed::count;
 const FIRST: u64 = 64 << 10;
 /// Seconds that an exchange between two hosts should take if no other pair is active. On fast links a shorter
 /// time will do, because [`PLENTY`] bytes are enough.
-const SECONDS: f64 = 0.006;
+const SECONDS: f64 = 0.007;
 const PLENTY: u64 = 1 << 20;
 const SECONDS_OF_PLENTY: f64 = 0.002;
 /// The bursts that links let pass at once must not hide their rates.
-const LEAST: u64 = 128 << 10;
+const LEAST: u64 = 144 << 10;
 
 /// The bytes of an exchange that takes long enough to be measured, from exchanges of a few pairs.
 pub(super) fn bytes_of_exchange(session: &mut Session) -> Result<u64, LimitReached> {

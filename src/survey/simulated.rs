@@ -103,9 +103,11 @@ impl Model {
         for (host, &group) in groups.iter().enumerate() {
             *pairs.entry((group, switch(host))).or_default() += 1;
         }
-        let mut most: Vec<(usize, u32, u32)> = pairs.iter().map(|(&(g, s), &n)| (n, g, s)).collect();
+        let mut most: Vec<(usize, u32, u32)> =
+            pairs.iter().map(|(&(g, s), &n)| (n, g, s)).collect();
         most.sort_unstable_by(|a, b| b.cmp(a));
-        let (mut used, mut taken) = (std::collections::HashSet::new(), std::collections::HashSet::new());
+        let (mut used, mut taken) =
+            (std::collections::HashSet::new(), std::collections::HashSet::new());
         let mut right = 0;
         for (n, group, switch) in most {
             if !used.contains(&group) && !taken.contains(&switch) {
@@ -181,10 +183,14 @@ impl<'m> Simulated<'m> {
             let mut load = std::collections::HashMap::<(usize, u32), f64>::new();
             open.iter().flat_map(|&k| &links[k]).for_each(|&l| *load.entry(l).or_default() += 1.0);
             let share = |&(level, group): &(usize, u32)| {
-                let rate = model.uplinks.get(level).unwrap_or(&model.hosts[group as usize % model.hosts.len()]);
+                let rate = model
+                    .uplinks
+                    .get(level)
+                    .unwrap_or(&model.hosts[group as usize % model.hosts.len()]);
                 rate / load[&(level, group)]
             };
-            let rate = |k: usize| free[k] * links[k].iter().map(share).fold(f64::INFINITY, f64::min);
+            let rate =
+                |k: usize| free[k] * links[k].iter().map(share).fold(f64::INFINITY, f64::min);
             let rates: Vec<f64> = open.iter().map(|&k| rate(k)).collect();
             let ends: Vec<f64> = open.iter().zip(&rates).map(|(&k, rate)| left[k] / rate).collect();
             let next = ends.iter().copied().fold(f64::INFINITY, f64::min);

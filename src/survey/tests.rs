@@ -21,10 +21,19 @@ fn tapered_switches_of_equal_latency() {
             let total = model.paths.len();
             let model = Model { latency_of_level: 0.0, ..model }.random_part(total, seed);
             let found = survey(&model, seed);
-            assert_eq!(model.right(leaves(&found)), 1.0, "{arity}x{hosts} seed {seed}: {}", found.words());
+            assert_eq!(
+                model.right(leaves(&found)),
+                1.0,
+                "{arity}x{hosts} seed {seed}: {}",
+                found.words()
+            );
             assert!(found.evidence.seconds < 2.0, "{}", found.words());
             let uplink = found.bandwidths[0] / model.uplinks[0];
-            assert!((0.6..1.6).contains(&uplink), "{arity}x{hosts} {uplink} {:?}", found.bandwidths);
+            assert!(
+                (0.6..1.6).contains(&uplink),
+                "{arity}x{hosts} {uplink} {:?}",
+                found.bandwidths
+            );
         }
     }
 }
@@ -49,7 +58,11 @@ fn levels_of_latency() {
             let total = model.paths.len();
             let model = model.random_part(total, seed);
             let found = survey(&model, seed);
-            assert!(model.right(leaves(&found)) >= 0.99, "{arity:?}x{hosts} seed {seed}: {}", found.words());
+            assert!(
+                model.right(leaves(&found)) >= 0.99,
+                "{arity:?}x{hosts} seed {seed}: {}",
+                found.words()
+            );
             assert_eq!(found.levels.len(), arity.len(), "{}", found.words());
             assert!(found.latencies.windows(2).all(|w| w[0] > w[1]), "{:?}", found.latencies);
         }

@@ -106,7 +106,9 @@ impl<A: Abi> Wire for MpiWire<'_, A> {
         for (k, &(a, b)) in round.pairs.iter().enumerate() {
             if !self.out[a as usize] && !self.out[b as usize] {
                 let both = self.orders(round.probe, (a, b));
-                orders.extend(both.map(|(host, order)| (2 * k + usize::from(!order.first), host, order)));
+                orders.extend(
+                    both.map(|(host, order)| (2 * k + usize::from(!order.first), host, order)),
+                );
             }
         }
         // Reports are awaited before the orders are sent, so that they never come unexpected.
