@@ -78,6 +78,7 @@ fn contended(
     is_flat: bool,
 ) -> Result<(Exchanges, Option<Partition>), LimitReached> {
     let bytes = rates::bytes_of_exchange(session)?;
+    let bytes = rates::for_all_at_once(session, bytes)?;
     let mut exchanges = Exchanges::new(hosts, bytes);
     let found = match (all_pairs, is_flat) {
         (true, _) => contention::of_all_pairs(session, &mut exchanges)?,

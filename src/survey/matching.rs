@@ -56,7 +56,7 @@ pub(super) fn pairs_across(
 pub(super) fn pairs_inside(
     hosts: &[u32],
     group: impl Fn(u32) -> u32,
-    most: impl Fn(usize) -> usize,
+    mut most: impl FnMut(usize) -> usize,
     random: &mut SplitMix64,
 ) -> (Vec<(u32, u32)>, Vec<u32>) {
     let mut hosts = hosts.to_vec();

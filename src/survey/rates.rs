@@ -3,7 +3,7 @@
 //! A switch or a token bucket lets the first bytes pass at once. Bandwidths are therefore differences: the bytes
 //! that a larger exchange has more, divided by the time that it takes longer.
 
-use super::matching::pairs_across;
+use super::matching::{pairs_across, random_pairs};
 use super::partition::median;
 use super::session::{LimitReached, Measured, Session};
 use super::surveyed::count;
@@ -15,6 +15,8 @@ const FIRST: u64 = 64 << 10;
 const SECONDS: f64 = 0.007;
 const PLENTY: u64 = 1 << 20;
 const SECONDS_OF_PLENTY: f64 = 0.002;
+/// Seconds of a round in which all hosts exchange, if twice the bytes are enough for it.
+const SECONDS_OF_ROUND: f64 = 0.03;
 /// The bursts that links let pass at once must not hide their rates.
 const LEAST: u64 = 144 << 10;
 
@@ -51,6 +53,19 @@ pub(super) fn bytes_of_exchange(session: &mut Session) -> Result<u64, LimitReach
         last = Some((bytes, best));
         bytes *= 2;
     }
+}
+
+/// More bytes, if rounds in which all hosts exchange are short: processes do not begin at exactly the same time, and
+/// may not get a processor at once, so that longer exchanges are more certain.
+pub(super) fn for_all_at_once(session: &mut Session, bytes: u64) -> Result<u64, LimitReached> {
+    let mut longest = f64::INFINITY;
+    for _ in 0..2 {
+        let pairs = random_pairs(&session.present(), &mut session.random);
+        let times = session.exchange(&pairs, bytes)?;
+        longest = longest.min(times.iter().map(|m| m.2).fold(0.0, f64::max));
+    }
+    let factor = if longest > 0.0 { (SECONDS_OF_ROUND / longest).clamp(1.0, 2.0) } else { 1.0 };
+    Ok(((bytes as f64 * factor) as u64).min(session.limits.bytes_per_exchange))
 }
 
 /// For each level and for the hosts at the end: bytes per second of the link above a group. Empty if the

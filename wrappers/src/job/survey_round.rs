@@ -11,8 +11,9 @@ use crate::sys::lasting;
 use libc::c_int;
 use std::time::{Duration, Instant};
 
-/// From the order to the beginning: the longest pause of a process that waits for an order, and some more.
-pub const BEGIN_AFTER: Duration = Duration::from_micros(400);
+/// From the order to the beginning: the longest pause of a process that waits for an order, and the time until
+/// it gets a processor.
+pub const BEGIN_AFTER: Duration = Duration::from_micros(1200);
 /// Bytes of an encoded order.
 pub const ORDER_BYTES: usize = 32;
 /// Bytes of a ping, and of a report.
