@@ -115,8 +115,9 @@ fn passes(hosts: usize) -> usize {
     }
 }
 
-/// Measures pairs twice again that may be in the wrong place: far pairs of one group, all pairs of two groups
-/// that have a near pair between them, and pairs of small groups. All other hosts load the uplinks meanwhile.
+/// Measures pairs two or four times again that may be in the wrong place: far pairs of one group, all pairs of two groups
+/// that have a near pair between them, and pairs of groups
+/// that are smaller than the largest. All other hosts load the uplinks meanwhile.
 fn measure_again(
     session: &mut Session,
     exchanges: &mut Exchanges,
@@ -131,18 +132,19 @@ fn measure_again(
     let groups = |a: u32, b: u32| (group(a).min(group(b)), group(a).max(group(b)));
     let touching: HashSet<(u32, u32)> =
         pairs.iter().filter(|pair| pair.2).map(|&(a, b, _)| groups(a, b)).collect();
-    // Hosts of small groups may belong together, although their one pair was slow by accident.
+    // Hosts of groups smaller than the largest may belong together, although their pairs were slow by accident.
     let mut sizes = vec![0; partition.group.len()];
     partition.group.iter().for_each(|&g| sizes[g as usize] += 1);
     let most = sizes.iter().max().copied().unwrap_or(0);
-    let is_small = |host: u32| 2 * sizes[group(host) as usize] <= most;
+    let is_small = |host: u32| sizes[group(host) as usize] < most;
     let is_doubtful = |&&(a, b, is_near): &&(u32, u32, bool)| match group(a) == group(b) {
         true => !is_near,
         false => touching.contains(&groups(a, b)) || is_small(a) && is_small(b),
     };
     let doubtful: Vec<(u32, u32)> =
         pairs.iter().filter(is_doubtful).map(|&(a, b, _)| (a, b)).collect();
-    for _ in 0..2 {
+    let times = if doubtful.len() <= partition.group.len() { 4 } else { 2 };
+    for _ in 0..times {
         let mut open = doubtful.clone();
         shuffle(&mut open, &mut session.random);
         for _ in 0..AGAIN {

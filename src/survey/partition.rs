@@ -119,10 +119,7 @@ pub(super) fn partitions(table: &PairTable, ratio: f64, agreement: f64) -> Vec<P
         let partition = judged(table, group, threshold, ratio);
         let Some(new) = partition else { continue };
         match found.iter_mut().find(|known| known.group == new.group) {
-            // Of equally good thresholds the largest: noise makes values larger.
-            Some(known) if (known.overlap, known.threshold) < (new.overlap, new.threshold) => {
-                *known = new;
-            }
+            Some(known) if known.overlap < new.overlap => *known = new,
             Some(_) => {}
             None => found.push(new),
         }
@@ -187,6 +184,10 @@ fn judged(table: &PairTable, group: Vec<u32>, threshold: f64, ratio: f64) -> Opt
     }
     let (agreement, overlap) = (agreement.share(1), agreement.overlap());
     let apart = median(&mut across)? / median(&mut inside)?;
+    // For later measurements: between the usual value inside and the low values across.
+    let low = across.get(across.len() / 10).copied()?;
+    let middle = (median(&mut inside)? * low).sqrt();
+    let threshold = if low > middle { middle } else { threshold };
     (apart >= ratio).then_some(Partition { group, threshold, agreement, overlap })
 }
 
