@@ -1,8 +1,15 @@
 //! The tree of a launch whose switches were measured: switches, nodes, and the places inside nodes.
 
+use crate::base::clock::since_1970;
 use crate::base::error::Result;
-use crate::store::{MeasuredNetwork, Placement};
+use crate::store::{MeasuredNetwork, Placement, Store};
 use crate::topology::{self, Tree, costs};
+
+/// What a store says about the network between the nodes of a placement.
+pub(super) fn network_of(store: &Store, placement: &Placement) -> Option<MeasuredNetwork> {
+    let now = since_1970().as_secs();
+    store.measured_network(&placement.node_names, now).ok().flatten()
+}
 
 /// The tree with one slot per process. The levels of switches are above the nodes.
 ///

@@ -1,10 +1,11 @@
 //! Whether a launch measures the network between its nodes, and what becomes of the result.
 
+use super::measured_topology::network_of;
 use super::{LaunchRecorder, Message};
 use crate::base::clock::since_1970;
 use crate::matrix::CommMatrix;
 use crate::options::Measure;
-use crate::store::{MeasuredNetwork, Placement, Store};
+use crate::store::{MeasuredNetwork, Placement};
 use crate::survey::{FEWEST_HOSTS, Surveyed};
 
 /// What the decision depends on.
@@ -89,12 +90,6 @@ fn gain_between(matrix: &CommMatrix, node_of_task: &[u32]) -> f64 {
         100.0 * (near / total - by_chance) / (2.0 - by_chance)
     };
     [2, root.max(2), (nodes / 2).max(2)].map(gain).into_iter().fold(0.0, f64::max)
-}
-
-/// What a store says about the network between the nodes of a placement.
-pub(super) fn network_of(store: &Store, placement: &Placement) -> Option<MeasuredNetwork> {
-    let now = since_1970().as_secs();
-    store.measured_network(&placement.node_names, now).ok().flatten()
 }
 
 impl LaunchRecorder {

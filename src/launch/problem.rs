@@ -4,7 +4,6 @@
 //! processes, and the options. The names of the nodes are not part of the places, so that another allocation of
 //! the same shape has the same signature. A launch with the same signatures finds the answer in the store.
 
-use super::measurement::network_of;
 use super::{UserTopology, measured_topology};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
@@ -77,7 +76,9 @@ impl MappingProblem {
                         let what = "the places of the processes could not be found";
                         Error::new(ErrorKind::Infeasible, what)
                     })?;
-                    let network = store.as_ref().and_then(|store| network_of(store, placement));
+                    let network = store
+                        .as_ref()
+                        .and_then(|store| measured_topology::network_of(store, placement));
                     let network = network.filter(|network| !network.is_flat());
                     let tree = match &network {
                         Some(network) => measured_topology::tree(placement, network)?,

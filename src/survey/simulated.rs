@@ -111,7 +111,8 @@ impl Model {
         let mut right = 0;
         for (n, group, switch) in most {
             if !used.contains(&group) && !taken.contains(&switch) {
-                (used.insert(group), taken.insert(switch));
+                used.insert(group);
+                taken.insert(switch);
                 right += n;
             }
         }
