@@ -22,6 +22,7 @@ pub mod options;
 pub mod report;
 pub mod sources;
 pub mod store;
+pub mod survey;
 pub mod topology;
 
 #[cfg(feature = "cli")]

@@ -40,6 +40,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("identity", launch::identities),
     ("machine", machine::description),
     ("mapping", mapping::algorithm),
+    ("measured_network", store::network_file),
     ("settings", launch::settings),
     ("spill", store::spill_file),
     ("store", store::record_file),

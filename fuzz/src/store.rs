@@ -3,7 +3,7 @@
 use rankweave::store::spill::{
     About, JobDescription, decode_parts, encode_parts, join, layout, read,
 };
-use rankweave::store::{MAGIC, VERSION, decode, encode};
+use rankweave::store::{MAGIC, VERSION, decode, decode_measured_network, encode};
 
 /// A record file of any content is survived, with and without a correct header around it.
 pub fn record_file(bytes: &[u8]) {
@@ -18,6 +18,22 @@ pub fn record_file(bytes: &[u8]) {
         // Floating point numbers that equal nothing are the only records that differ from themselves.
         let again = decode(&encode(&record).expect("encodes")).expect("decodes");
         assert_eq!(again.matrix, record.matrix);
+    }
+}
+
+/// A measured network of any content is survived, with and without a correct header around it.
+pub fn network_file(bytes: &[u8]) {
+    let _ = decode_measured_network(bytes);
+    let mut sealed = b"RKNETWK\n".to_vec();
+    sealed.extend(1u32.to_le_bytes());
+    sealed.extend((bytes.len() as u64).to_le_bytes());
+    sealed.extend(crc32fast::hash(bytes).to_le_bytes());
+    sealed.extend(bytes);
+    if let Ok((hosts, network)) = decode_measured_network(&sealed) {
+        let levels = network.level_names.len();
+        assert_eq!(network.group_of_host.len(), hosts.len());
+        assert!(network.group_of_host.iter().all(|path| path.len() == levels));
+        assert!(network.bandwidths.iter().chain(&network.latencies).all(|x| x.is_finite()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What rank 0 tells all processes at the start.
 
 use super::{Action, NewRanks, Policy};
-use crate::options::{Collectives, Settings};
+use crate::options::{Collectives, Measure, Settings};
 use crate::store::spill;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -21,6 +21,8 @@ pub struct Instructions {
     pub process_of_task: Vec<u32>,
     /// The description of this job for spill files.
     pub job: spill::JobDescription,
+    /// The network between the nodes is measured although no rank order is searched for.
+    pub measures: bool,
     /// The interval at which the matrix is written to the store; `None` = never.
     pub flush: Option<Duration>,
 }
@@ -38,8 +40,14 @@ impl Instructions {
                 Action::Off | Action::Record | Action::Reorder => Vec::new(),
             },
             job: spill::JobDescription::default(),
+            measures: settings.measure == Measure::On && policy.action == Action::Record,
             flush: settings.flush,
         }
+    }
+
+    /// Whether the processes find out where they are before the program starts.
+    pub fn looks_for_places(&self) -> bool {
+        self.action == Action::Reorder || self.measures
     }
 
     /// The task on each of `size` processes.

@@ -21,13 +21,13 @@ use std::time::Duration;
 /// What rank 0 knows of this launch, for its record.
 #[derive(Debug)]
 pub struct LaunchRecorder {
-    settings: Settings,
+    pub(super) settings: Settings,
     program: Program,
-    key: String,
-    storage: Storage,
+    pub(super) key: String,
+    pub(super) storage: Storage,
     history: ProgramHistory,
     /// The matrix of the record in place, until [`Self::problem`] takes it.
-    matrix: Option<CommMatrix>,
+    pub(super) matrix: Option<CommMatrix>,
     /// The launch of the record in place, and the one that it was compared with.
     before: Option<(Launch, Option<Launch>)>,
     /// The program is in the list of `--allow`.
@@ -155,6 +155,11 @@ impl LaunchRecorder {
     #[cfg(test)]
     pub(super) fn predicted(&self) -> (u128, u128) {
         self.predicted
+    }
+
+    /// Seed of randomized algorithms.
+    pub fn seed(&self) -> u64 {
+        self.settings.seed
     }
 
     /// Key of the record.

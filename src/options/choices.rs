@@ -137,6 +137,28 @@ impl Collectives {
     }
 }
 
+/// Whether a launch measures the network between its nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Measure {
+    /// Only where the answer is not known and could change the rank order.
+    #[default]
+    Auto,
+    /// In every launch.
+    On,
+    /// Never.
+    Off,
+}
+
+impl Measure {
+    /// Names, in the order of the variants.
+    pub const NAMES: [&'static str; 3] = ["auto", "on", "off"];
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        const ALL: [Measure; 3] = [Measure::Auto, Measure::On, Measure::Off];
+        parse::choice(text, &Self::NAMES).map(|i| ALL[i])
+    }
+}
+
 /// The size of the largest file with a list of slots that is read. It has room for some millions of
 /// processes.
 const LONGEST_LIST: u64 = 64 << 20;

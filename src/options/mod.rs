@@ -15,7 +15,7 @@ mod parse;
 mod settings;
 mod table;
 
-pub use choices::{Collectives, Mode, NetworkChoice, Place, Slots, Spill, Times};
+pub use choices::{Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
 pub use family::Family;
 pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use names::Names;

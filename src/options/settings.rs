@@ -1,6 +1,6 @@
 //! The values of the options of a launch, after parsing.
 
-use super::choices::{Collectives, Mode, NetworkChoice, Place, Slots, Spill, Times};
+use super::choices::{Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
 use super::names::Names;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +26,8 @@ pub struct Settings {
     pub site: Option<PathBuf>,
     /// Where the ranks get their places.
     pub place: Place,
+    /// Whether the network between the nodes is measured.
+    pub measure: Measure,
     /// Tasks that keep their process.
     pub fix: Vec<u32>,
     /// Predicted gain in percent below which the launcher's order is kept.
@@ -66,6 +68,7 @@ impl Default for Settings {
             network: NetworkChoice::Auto,
             site: None,
             place: Place::Library,
+            measure: Measure::Auto,
             fix: vec![0],
             min_gain: 3.0,
             verbose: 0,

@@ -4,7 +4,7 @@
 //! page, the completions and the documentation are made from this table, and tests fail if one of them is
 //! not up to date.
 
-use super::choices::{Collectives, Mode, NetworkChoice, Place, Slots, Spill, Times};
+use super::choices::{Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
 use super::settings::Settings;
 use super::{Names, parse};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -150,6 +150,18 @@ pub static TABLE: &[Opt] = &[
             set(&mut s.site, Some(if none { Default::default() } else { v.into() }))
         },
     ),
+    Opt::new(
+        ["measure", "RANKWEAVE_MEASURE", "WHEN", "auto"],
+        "Whether to measure the network between the nodes: auto, on or off",
+        "The measurement finds the switches between the nodes: one process of each node takes part, \
+               for a few seconds at most. The result is kept in the store, so that it is measured \
+               once for a set of nodes. auto measures if nothing else describes the network, the job \
+               has at least 4 nodes, a stored matrix is used, and switches could change its traffic \
+               by more than --min-gain. on measures in every launch on at least 4 nodes. off never \
+               measures.",
+        |s, v| Measure::parse(v).map(|m| s.measure = m),
+    )
+    .one_of(&Measure::NAMES),
     Opt::new(
         ["place", "RANKWEAVE_PLACE", "WHERE", "library"],
         "Where ranks are placed: library, launcher, launcher-only or file:PATH",
@@ -316,6 +328,7 @@ mod tests {
             "mode",
             "seed",
             "network",
+            "measure",
             "place",
             "fix",
             "min-gain",

@@ -71,6 +71,11 @@ impl Choice {
         }
     }
 
+    /// The report of the source that is used; `None` if no source knows the network.
+    pub fn used(&self) -> Option<&Report> {
+        self.reports.iter().find(|report| report.used)
+    }
+
     /// The descriptions that are there but cannot be used, as sentences.
     pub fn problems(&self) -> impl Iterator<Item = &str> {
         let failed = self.reports.iter().filter(|report| report.finding.starts_with(FAILED));

@@ -6,6 +6,7 @@
 //! * A [`Run`] is a record that is kept beside the one in use: of other arguments, or of a run that sent less.
 //! * A [`Verdict`] says whether the results of a program depend on the order of its ranks.
 //! * A [`KeptOrder`] is the answer to a mapping problem, which then need not be solved again.
+//! * A [`MeasuredNetwork`] is what a launch found out about the switches between its hosts.
 //! * [`RefusedRecords`] is the place where records wait that their store refused.
 //!
 //! The preloaded library uses all of this inside MPI processes, so nothing here needs more than the core
@@ -22,6 +23,7 @@ mod fitting;
 mod history;
 mod identity;
 mod kept_orders;
+mod measured_networks;
 mod mode;
 mod others;
 mod placement;
@@ -42,6 +44,9 @@ pub use fitting::{Fit, Fitting};
 pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for, program_id, program_of_key};
 pub use kept_orders::{KeptOrder, MOST_ORDERS};
+pub use measured_networks::{
+    LONGEST_KEPT, MOST_NETWORKS, MeasuredNetwork, decode_measured_network, read_measured_network,
+};
 pub use mode::LaunchMode;
 pub use placement::Placement;
 pub use record::{Constructed, Launch, Record, Unfinished};

@@ -9,7 +9,7 @@ use crate::support::Place;
 use rankweave::formats::{Export, FORMATS};
 use rankweave::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
 use rankweave::store::spill::{About, JobDescription, Part, encode_parts, layout};
-use rankweave::store::{Finding, KeptOrder, Record, Store, Verdict, encode};
+use rankweave::store::{Finding, KeptOrder, MeasuredNetwork, Record, Store, Verdict, encode};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -84,6 +84,20 @@ fn verdict() -> Verdict {
         seeds: vec![1, 2],
         finding: Finding::Safe,
         reason: String::new(),
+    }
+}
+
+fn hosts() -> Vec<String> {
+    (0..4).map(|host| format!("n{host}")).collect()
+}
+
+fn network() -> MeasuredNetwork {
+    MeasuredNetwork {
+        level_names: vec!["leaf".into()],
+        group_of_host: vec![vec![0], vec![0], vec![1], vec![1]],
+        bandwidths: vec![2e9, 1e9],
+        measured_at: 1,
+        ..MeasuredNetwork::default()
     }
 }
 
@@ -179,6 +193,10 @@ fn readers() -> Vec<Reader> {
         reader("record", record.clone(), "file", &["show", "./file"]),
         reader("record in the store", record, &format!("store/{KEY}.rkw"), &["show", KEY]),
         library("kept order", kept(store.keep_order(KEY, &order()).unwrap())),
+        library(
+            "measured network",
+            kept(store.keep_measured_network(&hosts(), &network()).unwrap()),
+        ),
         library("verdict", kept(store.keep_verdict("app", &verdict()).unwrap())),
         reader(
             "spill file",
@@ -213,6 +231,7 @@ fn reader_of_the_library() {
     let store = Store::open("store");
     let answer = match name.as_str() {
         "kept order" => store.order(KEY, &order(), 0).map(|_| ()),
+        "measured network" => store.measured_network(&hosts(), 1).map(|_| ()),
         "verdict" => store.verdicts("app").map(|_| ()),
         other => panic!("no reader {other}"),
     };
@@ -319,7 +338,7 @@ fn lies(valid: &[u8], most: usize) -> impl Iterator<Item = (String, Vec<u8>)> {
 #[allow(clippy::zombie_processes)]
 fn run(reader: &Reader, make: &dyn Fn(&Path)) -> Outcome {
     let place = Place::new();
-    for folder in ["store/orders", "store/unfinished", "spill"] {
+    for folder in ["store/orders", "store/networks", "store/unfinished", "spill"] {
         fs::create_dir_all(place.path(folder)).unwrap();
     }
     place.file("matrix.csv", "src,dst,bytes,messages\n0,1,10,1\n1,2,10,1\n2,3,10,1\n");

@@ -18,3 +18,5 @@ pub mod search;
 pub mod shared_search;
 pub mod start;
 pub mod stdin;
+pub mod survey;
+pub mod survey_round;

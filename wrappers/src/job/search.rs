@@ -9,6 +9,7 @@ use crate::job::locate::{Step, locate};
 use crate::job::places::Locations;
 use crate::job::rank_zero::{now, say};
 use crate::job::shared_search::{self, Call};
+use crate::job::survey::{self, SurveyCall};
 use crate::mpi::abi::Abi;
 use crate::sys::message;
 use crate::sys::panic_barrier::guarded;
@@ -30,6 +31,8 @@ pub enum SearchReply {
     Order(Vec<u32>),
     /// Several processes search together.
     Search(Call),
+    /// The network between the nodes is measured first. Another reply follows.
+    Survey(SurveyCall),
 }
 
 /// A search that several processes share.
@@ -64,6 +67,32 @@ impl<'a> RankZeroSearch<'a> {
     fn answer(&mut self, places: Option<Placement>) -> SearchReply {
         self.places = places;
         self.clock.step("places");
+        if let Some(call) = guarded(|| self.survey_call()) {
+            return SearchReply::Survey(call);
+        }
+        guarded(|| Some(self.look())).unwrap_or(SearchReply::Order(Vec::new()))
+    }
+
+    /// The call for a survey of the network, if it is to be measured in this launch.
+    fn survey_call(&self) -> Option<SurveyCall> {
+        let places = self.places.as_ref();
+        if self.recorder.objection_to_measuring(places).is_some() {
+            return None;
+        }
+        let mut leaders = vec![u32::MAX; places?.node_names.len()];
+        for (process, &node) in (0u32..).zip(&places?.node_of_process) {
+            let leader = leaders.get_mut(node as usize)?;
+            *leader = process.min(*leader);
+        }
+        Some(SurveyCall { leaders })
+    }
+
+    /// Conducts a survey, keeps its result, and returns what rank 0 broadcasts next.
+    fn survey<A: Abi>(&mut self, job: &PrivateComm<A>, call: &SurveyCall) -> SearchReply {
+        let surveyed = survey::lead(job, call, self.recorder.seed());
+        self.clock.step("survey");
+        let kept = || guarded(|| Some(self.recorder.keep_survey(&surveyed, self.places.as_ref())));
+        say(without_signal(libc::SIGXFSZ, kept).unwrap_or_default());
         guarded(|| Some(self.look())).unwrap_or(SearchReply::Order(Vec::new()))
     }
 
@@ -212,7 +241,18 @@ pub fn find<A: Abi>(
     mut leader: Option<&mut RankZeroSearch>,
 ) -> Vec<u32> {
     let answer = leader.as_mut().map(|leader| |places| leader.answer(places));
-    match locate(job, step, answer) {
+    let mut reply = locate(job, step, answer);
+    if let Some(SearchReply::Survey(call)) = &reply {
+        let next = match &mut leader {
+            Some(leader) => Some(leader.survey(job, call)),
+            None => {
+                survey::take_part(job, call);
+                None
+            }
+        };
+        reply = job.broadcast_value(next.as_ref());
+    }
+    match reply {
         Some(SearchReply::Order(order)) => order,
         Some(SearchReply::Search(call)) => {
             let order = match leader {
@@ -224,7 +264,7 @@ pub fn find<A: Abi>(
             };
             job.broadcast_value(order.as_ref()).unwrap_or_default()
         }
-        None => Vec::new(),
+        Some(SearchReply::Survey(_)) | None => Vec::new(),
     }
 }
 

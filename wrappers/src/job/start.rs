@@ -270,7 +270,7 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     }
     config::set_model(library::get()?.family, instructions.collectives);
     allow_new_ranks(&job, &instructions);
-    if instructions.action == Action::Reorder {
+    if instructions.looks_for_places() {
         instructions.process_of_task = search::find(&job, step, leader.as_mut());
     }
     let places = leader.and_then(|leader| leader.places);
@@ -330,8 +330,8 @@ fn first_step(
     leader: Option<&mut RankZeroSearch>,
     locations: Option<Locations>,
 ) -> Step<SearchReply> {
-    match (instructions.action, leader, locations) {
-        (Action::Reorder, Some(leader), Some(locations)) => {
+    match (instructions.looks_for_places(), leader, locations) {
+        (true, Some(leader), Some(locations)) => {
             let first = guarded(|| Some(leader.first(&locations)));
             first.unwrap_or(Step::Answer(SearchReply::Order(Vec::new())))
         }

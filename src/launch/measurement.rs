@@ -1,0 +1,223 @@
+//! Whether a launch measures the network between its nodes, and what becomes of the result.
+
+use super::{LaunchRecorder, Message, machine};
+use crate::base::clock::since_1970;
+use crate::matrix::CommMatrix;
+use crate::options::Measure;
+use crate::sources;
+use crate::store::{MeasuredNetwork, Placement};
+use crate::survey::{FEWEST_HOSTS, Surveyed};
+
+/// The name of the source that has earlier measurements.
+const MEASURED: &str = "measured";
+
+/// What the decision depends on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasurementFacts {
+    /// What the user asked for.
+    pub wish: Measure,
+    /// Nodes of the job.
+    pub nodes: usize,
+    /// The user or the site describes the network.
+    pub is_described: bool,
+    /// Earlier launches measured it.
+    pub is_measured: bool,
+    /// A rank order is searched for.
+    pub searches: bool,
+    /// The gain that switches could allow, in percent.
+    pub possible_gain: f64,
+    /// The least gain for which ranks are reordered, in percent.
+    pub least_gain: f64,
+}
+
+impl MeasurementFacts {
+    /// `None` if the network is to be measured, else why not.
+    pub fn objection(&self) -> Option<&'static str> {
+        match self.wish {
+            Measure::Off => Some("measuring is switched off (--measure off)"),
+            _ if self.nodes < FEWEST_HOSTS => Some("the job has fewer than 4 nodes"),
+            Measure::On => None,
+            _ if !self.searches => Some("no rank order is searched for"),
+            _ if self.is_described => Some("the network is described"),
+            _ if self.is_measured => Some("an earlier launch measured it"),
+            _ if self.possible_gain < self.least_gain => {
+                Some("switches would make too little difference for this traffic")
+            }
+            Measure::Auto => None,
+        }
+    }
+}
+
+/// The gain that a network of switches could allow at most, in percent of hop-bytes: the traffic that could be
+/// below one switch with the best order of nodes, against the part that is there by chance.
+///
+/// The distance across switches is twice that below one. The bound gives each node its heaviest partners as
+/// neighbours, without asking whether this is possible for all at once. The tasks are on the nodes of the
+/// launcher's order, or in blocks of consecutive tasks, whichever allows more.
+pub fn possible_gain(matrix: &CommMatrix, node_of_process: &[u32]) -> f64 {
+    let mut sorted = node_of_process.to_vec();
+    sorted.sort_unstable();
+    [node_of_process, &sorted]
+        .map(|nodes| gain_between(matrix, nodes))
+        .into_iter()
+        .fold(0.0, f64::max)
+}
+
+fn gain_between(matrix: &CommMatrix, node_of_task: &[u32]) -> f64 {
+    let nodes = node_of_task.iter().max().map_or(0, |&most| most as usize + 1);
+    if nodes < FEWEST_HOSTS || node_of_task.len() != matrix.tasks() {
+        return 0.0;
+    }
+    let mut partners = vec![std::collections::HashMap::<u32, f64>::new(); nodes];
+    let graph = matrix.affinity();
+    for task in 0..graph.vertices() {
+        let node = node_of_task[task];
+        for (other, bytes) in graph.arcs(task) {
+            let partner = node_of_task[other as usize];
+            if partner != node {
+                *partners[node as usize].entry(partner).or_default() += bytes as f64;
+            }
+        }
+    }
+    let mut sorted: Vec<Vec<f64>> =
+        partners.into_iter().map(|partners| partners.into_values().collect()).collect();
+    sorted.iter_mut().for_each(|list| list.sort_by(|a, b| b.total_cmp(a)));
+    let total: f64 = sorted.iter().flatten().sum();
+    if total <= 0.0 {
+        return 0.0;
+    }
+    let root = (nodes as f64).sqrt() as usize;
+    let gain = |size: usize| {
+        let near: f64 = sorted.iter().flat_map(|list| list.iter().take(size - 1)).sum();
+        let by_chance = (size - 1) as f64 / (nodes - 1) as f64;
+        100.0 * (near / total - by_chance) / (2.0 - by_chance)
+    };
+    [2, root.max(2), (nodes / 2).max(2)].map(gain).into_iter().fold(0.0, f64::max)
+}
+
+impl LaunchRecorder {
+    /// What the user asked for, or else the site.
+    fn wish(&self) -> Measure {
+        let site = || sources::site_measure(&machine::site_files(&self.settings)).ok().flatten();
+        match self.settings.measure {
+            Measure::Auto => match site().as_deref() {
+                Some("on") => Measure::On,
+                Some("off") => Measure::Off,
+                _ => Measure::Auto,
+            },
+            asked => asked,
+        }
+    }
+
+    /// `None` if the network is to be measured in this launch, else why not.
+    pub fn objection_to_measuring(&self, placement: Option<&Placement>) -> Option<&'static str> {
+        let Some(placement) = placement else {
+            return Some("the places of the processes could not be found");
+        };
+        let mut facts = MeasurementFacts {
+            wish: self.wish(),
+            nodes: placement.node_names.len(),
+            is_described: self.settings.topology.is_some()
+                || !self.settings.network.allows(MEASURED),
+            is_measured: false,
+            searches: self.matrix.is_some(),
+            possible_gain: f64::INFINITY,
+            least_gain: self.settings.min_gain,
+        };
+        // What takes time is looked up only if everything else speaks for measuring.
+        if facts.objection().is_none() && facts.wish == Measure::Auto {
+            let choice = machine::choice(&self.settings, placement, self.storage.store());
+            let used = choice.and_then(|choice| Some(choice.used()?.source));
+            facts.is_measured = used == Some(MEASURED);
+            facts.is_described |= used.is_some_and(|source| source != MEASURED);
+            if let Some(matrix) = self.matrix.as_ref().filter(|_| used.is_none()) {
+                facts.possible_gain = possible_gain(matrix, &placement.node_of_process);
+            }
+        }
+        facts.objection()
+    }
+
+    /// Keeps the result of a survey for this launch and later ones. Returns what the user has to know.
+    pub fn keep_survey(&self, surveyed: &Surveyed, placement: Option<&Placement>) -> Vec<Message> {
+        let mut messages = Vec::new();
+        if self.settings.verbose >= 1 {
+            messages.push(Message::new(format!("{}: {}", self.key, surveyed.words())));
+        }
+        let Some((store, placement)) = self.storage.store().zip(placement) else { return messages };
+        let now = since_1970().as_secs();
+        let network = MeasuredNetwork::of(surveyed, placement.node_names.len(), now);
+        if let Err(error) = store.keep_measured_network(&placement.node_names, &network) {
+            messages.push(Message::from(&error).meaning(
+                "the measured network is not kept, so this launch and later ones do not know it",
+            ));
+        }
+        messages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{SparseMatrix, Traffic};
+
+    #[test]
+    fn the_network_is_measured_where_it_could_matter() {
+        let auto = MeasurementFacts {
+            wish: Measure::Auto,
+            nodes: 4,
+            is_described: false,
+            is_measured: false,
+            searches: true,
+            possible_gain: 3.0,
+            least_gain: 3.0,
+        };
+        let on = MeasurementFacts { wish: Measure::On, ..auto };
+        let off = MeasurementFacts { wish: Measure::Off, ..auto };
+        for (facts, said) in [
+            (auto, None),
+            (on, None),
+            (off, Some("off")),
+            (MeasurementFacts { nodes: 3, ..auto }, Some("fewer than 4 nodes")),
+            (MeasurementFacts { nodes: 3, ..on }, Some("fewer than 4 nodes")),
+            (MeasurementFacts { is_described: true, ..auto }, Some("described")),
+            (MeasurementFacts { is_measured: true, ..auto }, Some("earlier launch")),
+            (MeasurementFacts { searches: false, ..auto }, Some("no rank order")),
+            (MeasurementFacts { possible_gain: 2.9, ..auto }, Some("too little difference")),
+            (
+                MeasurementFacts {
+                    is_described: true,
+                    is_measured: true,
+                    searches: false,
+                    possible_gain: 0.0,
+                    ..on
+                },
+                None,
+            ),
+        ] {
+            let objection = facts.objection();
+            let fits = objection.zip(said).map(|(o, s)| o.contains(s));
+            assert_eq!(objection.is_some(), said.is_some(), "{facts:?}: {objection:?}");
+            assert_ne!(fits, Some(false), "{facts:?}: {objection:?}");
+        }
+    }
+
+    fn matrix(tasks: u32, sends: impl Fn(u32, u32) -> bool) -> CommMatrix {
+        let pairs = (0..tasks).flat_map(|a| (0..tasks).map(move |b| (a, b)));
+        let entries: Vec<_> = pairs
+            .filter(|&(a, b)| a != b && sends(a, b))
+            .map(|(a, b)| (a, b, Traffic { bytes: 1000, messages: 1 }))
+            .collect();
+        CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks as usize, &entries))
+    }
+
+    #[test]
+    fn traffic_to_all_gains_nothing_from_switches() {
+        let nodes: Vec<u32> = (0..16).map(|task| task / 2).collect();
+        assert!(possible_gain(&matrix(16, |_, _| true), &nodes) < 1e-9);
+        assert!(possible_gain(&matrix(16, |a, b| (a + 2) % 16 == b), &nodes) > 20.0);
+        assert!(possible_gain(&matrix(16, |_, _| false), &nodes) == 0.0);
+        let by_node: Vec<u32> = (0..16).map(|task| task % 8).collect();
+        assert!(possible_gain(&matrix(16, |a, b| (a + 2) % 16 == b), &by_node) > 20.0);
+        assert!(possible_gain(&matrix(4, |_, _| true), &[0, 0, 1, 1]) == 0.0);
+    }
+}

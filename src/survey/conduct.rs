@@ -1,0 +1,139 @@
+//! A survey from the beginning to the end: latencies, contention, what both say together, bandwidths.
+//!
+//! Latencies are compared first, because they cost little and set up the connections. Contention is measured
+//! if there are few enough hosts, or if latencies show nothing. If both show groups that contradict each other,
+//! those of contention count: they are about bandwidth.
+
+use super::contention::{self, Exchanges};
+use super::latency::{self, Levels};
+use super::partition::{Partition, median, refines};
+use super::rates;
+use super::session::{LimitReached, Limits, Session};
+use super::surveyed::{Surveyed, count};
+use super::wire::Wire;
+
+/// Up to this many hosts all pairs are measured.
+const ALL_PAIRS: usize = 24;
+/// With fewer hosts there are no two groups of two.
+pub const FEWEST_HOSTS: usize = 4;
+
+const LIMIT: &str = "the network is taken for flat, because the limit of the measurement was reached before \
+                     anything was certain";
+
+/// Finds the network between the hosts of a wire. The same answers of the wire and the same `seed` give the same
+/// result.
+pub fn conduct(wire: &mut dyn Wire, limits: Limits, seed: u64) -> Surveyed {
+    let hosts = wire.hosts();
+    if hosts < FEWEST_HOSTS {
+        let reason =
+            format!("nothing was measured, because there are fewer than {FEWEST_HOSTS} nodes");
+        return Surveyed { reason, ..Surveyed::default() };
+    }
+    let mut session = Session::new(wire, limits, seed);
+    let all_pairs = hosts <= ALL_PAIRS;
+    let (levels, mut cut) = or_none(match all_pairs {
+        true => latency::of_all_pairs(&mut session),
+        false => latency::of_some_pairs(&mut session),
+    });
+    let mut groups = levels.groups.clone();
+    let mut agreement = levels.agreement;
+    let mut exchanges = None;
+    if session.present().len() >= FEWEST_HOSTS {
+        match contended(&mut session, hosts, all_pairs, groups.is_empty()) {
+            Ok((used, found)) => {
+                exchanges = Some(used);
+                if let Some(found) = found {
+                    agreement = if groups.is_empty() {
+                        found.agreement
+                    } else {
+                        agreement.min(found.agreement)
+                    };
+                    groups = joined(groups, found);
+                }
+            }
+            Err(LimitReached) => cut = true,
+        }
+    }
+    let absent = session.absent();
+    set_apart(&mut groups, &absent);
+    let bandwidths = exchanges
+        .map(|exchanges| rates::bandwidths(&mut session, &groups, exchanges.bytes))
+        .unwrap_or_default();
+    let latencies = latencies(&levels, &groups);
+    let mut evidence = session.told();
+    evidence.agreement = if groups.is_empty() { 0.0 } else { agreement };
+    let reason = reason(&groups, cut, absent.len() + FEWEST_HOSTS > hosts);
+    Surveyed { levels: groups, bandwidths, latencies, absent, evidence, reason }
+}
+
+fn or_none(found: Result<Levels, LimitReached>) -> (Levels, bool) {
+    found.map_or_else(|LimitReached| (Levels::default(), true), |levels| (levels, false))
+}
+
+/// What contention shows.
+fn contended(
+    session: &mut Session,
+    hosts: usize,
+    all_pairs: bool,
+    is_flat: bool,
+) -> Result<(Exchanges, Option<Partition>), LimitReached> {
+    let bytes = rates::bytes_of_exchange(session)?;
+    let bytes = rates::for_all_at_once(session, bytes)?;
+    let mut exchanges = Exchanges::new(hosts, bytes);
+    let found = match (all_pairs, is_flat) {
+        (true, _) => contention::of_all_pairs(session, &mut exchanges)?,
+        (false, true) => contention::of_some_pairs(session, &mut exchanges)?,
+        (false, false) => None,
+    };
+    Ok((exchanges, found))
+}
+
+/// Levels of latencies together with the groups of contention, outermost first.
+fn joined(mut levels: Vec<Vec<u32>>, found: Partition) -> Vec<Vec<u32>> {
+    let group = found.group;
+    levels.retain(|level| *level != group && (refines(level, &group) || refines(&group, level)));
+    levels.push(group);
+    levels.sort_by_key(|level| count(level));
+    levels
+}
+
+/// Gives each absent host a group of its own in each level.
+fn set_apart(levels: &mut [Vec<u32>], absent: &[u32]) {
+    for level in levels {
+        let first = count(level) as u32;
+        for (own, &host) in (first..).zip(absent) {
+            level[host as usize] = own;
+        }
+        *level = crate::base::numbering::by_first_appearance(level.iter().copied()).0;
+    }
+}
+
+/// The median round-trip time of the pairs that first differ in each level, and of those that share all.
+fn latencies(levels: &Levels, groups: &[Vec<u32>]) -> Vec<f64> {
+    let mut values = vec![Vec::new(); groups.len() + 1];
+    for &(a, b, time) in &levels.measured {
+        let differs = |level: &Vec<u32>| level[a as usize] != level[b as usize];
+        values[groups.iter().position(differs).unwrap_or(groups.len())].push(time);
+    }
+    let medians: Option<Vec<f64>> = values.iter_mut().map(|values| median(values)).collect();
+    medians.unwrap_or_default()
+}
+
+fn reason(levels: &[Vec<u32>], cut: bool, too_few: bool) -> String {
+    if let Some(leaves) = levels.last() {
+        let outer: Vec<String> = levels.iter().map(|level| count(level).to_string()).collect();
+        return match levels.len() {
+            1 => format!("{} nodes are below {} switches", leaves.len(), outer[0]),
+            n => format!(
+                "{} nodes are below {n} levels of {} switches",
+                leaves.len(),
+                outer.join(" and ")
+            ),
+        };
+    }
+    match (too_few, cut) {
+        (true, _) => "the network is taken for flat, because too few nodes answered".into(),
+        (false, true) => LIMIT.into(),
+        (false, false) => "the network is flat: no groups of nodes are closer than others".into(),
+    }
+}

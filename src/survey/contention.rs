@@ -1,0 +1,246 @@
+//! Contention: hosts below the same switch exchange at full rate whatever the others do, and hosts below
+//! different switches share their uplinks with the others.
+//!
+//! In every round all hosts exchange in pairs at the same time. The *slowness* of a pair is its time divided by
+//! the shortest time that the slower one of the two hosts ever had. It is about 1 for hosts of one leaf switch.
+//! For others it is the number of pairs that share an uplink, if the uplink has the bandwidth of one host. This
+//! works where all hosts have the same latency, and it finds the level of switches whose uplinks are tapered.
+
+use super::matching::{pairs_across, pairs_inside, random_pairs, round_robin, shuffle};
+use super::merging::Merging;
+use super::modes::thresholds;
+use super::partition::{Agreement, PairTable, Partition, partitions};
+use super::session::{LimitReached, Measured, Session};
+use std::collections::HashSet;
+
+/// The slowness across switches is at least so many times that below one.
+const RATIO: f64 = 1.5;
+/// From this share on, groups are worth a closer look.
+const LOOSE: f64 = 0.5;
+/// Fewer hosts than a third of this are measured several times.
+const ENOUGH: usize = 24;
+/// Rounds of the held-out measurement.
+const HELD_OUT: usize = 6;
+/// Of its pairs, at least this share agrees with the groups.
+pub(super) const VERIFIED: f64 = 0.7;
+/// Rounds in which pairs in doubt are measured again.
+const AGAIN: usize = 6;
+/// Groupings that are verified, the best first.
+const TRIED: usize = 2;
+/// Random rounds from which the threshold is taken if there are too many hosts for all pairs.
+const POOL: usize = 12;
+
+/// Exchanges of one size, and the shortest time of each host.
+pub(super) struct Exchanges {
+    pub bytes: u64,
+    shortest: Vec<f64>,
+    measured: Vec<Measured>,
+}
+
+impl Exchanges {
+    pub fn new(hosts: usize, bytes: u64) -> Exchanges {
+        Exchanges { bytes, shortest: vec![f64::INFINITY; hosts], measured: Vec::new() }
+    }
+
+    fn run(
+        &mut self,
+        session: &mut Session,
+        pairs: &[(u32, u32)],
+    ) -> Result<Vec<Measured>, LimitReached> {
+        let times = session.exchange(pairs, self.bytes)?;
+        for &(a, b, time) in &times {
+            for host in [a as usize, b as usize] {
+                self.shortest[host] = self.shortest[host].min(time);
+            }
+        }
+        Ok(times)
+    }
+
+    fn slowness(&self, &(a, b, time): &Measured) -> Measured {
+        (a, b, time / self.shortest[a as usize].max(self.shortest[b as usize]))
+    }
+
+    fn table(&self) -> PairTable {
+        let slowness: Vec<Measured> = self.measured.iter().map(|m| self.slowness(m)).collect();
+        PairTable::new(self.shortest.len(), &slowness)
+    }
+
+    /// One pair after the other, so that the shortest time of a host is not that of a shared link.
+    fn alone(&mut self, session: &mut Session) -> Result<(), LimitReached> {
+        for pair in random_pairs(&session.present(), &mut session.random) {
+            self.run(session, &[pair])?;
+        }
+        Ok(())
+    }
+}
+
+/// The groups of few hosts, from exchanges of all pairs; `None` if there are none.
+pub(super) fn of_all_pairs(
+    session: &mut Session,
+    exchanges: &mut Exchanges,
+) -> Result<Option<Partition>, LimitReached> {
+    exchanges.alone(session)?;
+    let mut hosts = session.present();
+    for _ in 0..passes(hosts.len()) {
+        shuffle(&mut hosts, &mut session.random);
+        for round in round_robin(&hosts) {
+            let times = exchanges.run(session, &round)?;
+            exchanges.measured.extend(times);
+        }
+    }
+    let found = partitions(&exchanges.table(), RATIO, LOOSE);
+    if let Some(best) = found.first().filter(|best| best.agreement < 1.0) {
+        measure_again(session, exchanges, best)?;
+    }
+    for mut partition in partitions(&exchanges.table(), RATIO, VERIFIED).into_iter().take(TRIED) {
+        let mut held_out = verify(session, exchanges, &partition, Agreement::default())?;
+        if (LOOSE..VERIFIED).contains(&held_out.share(2)) {
+            held_out = verify(session, exchanges, &partition, held_out)?;
+        }
+        if held_out.share(2) >= VERIFIED {
+            partition.agreement = held_out.share(2);
+            return Ok(Some(partition));
+        }
+    }
+    Ok(None)
+}
+
+/// How often each pair is measured: an odd number of times, because the median counts. A few hosts have only a few
+/// pairs.
+fn passes(hosts: usize) -> usize {
+    match ENOUGH / hosts.max(1) {
+        0..3 => 1,
+        3..5 => 3,
+        _ => 5,
+    }
+}
+
+/// Measures pairs two or four times again that may be in the wrong place: far pairs of one group, all pairs of two groups
+/// that have a near pair between them, and pairs of groups
+/// that are smaller than the largest. All other hosts load the uplinks meanwhile.
+fn measure_again(
+    session: &mut Session,
+    exchanges: &mut Exchanges,
+    partition: &Partition,
+) -> Result<(), LimitReached> {
+    let group = |host: u32| partition.group[host as usize];
+    let table = exchanges.table();
+    let pairs: Vec<(u32, u32, bool)> = table
+        .known()
+        .map(|(a, b, value)| (a as u32, b as u32, value <= partition.threshold))
+        .collect();
+    let groups = |a: u32, b: u32| (group(a).min(group(b)), group(a).max(group(b)));
+    let touching: HashSet<(u32, u32)> =
+        pairs.iter().filter(|pair| pair.2).map(|&(a, b, _)| groups(a, b)).collect();
+    // Hosts of groups smaller than the largest may belong together, although their pairs were slow by accident.
+    let mut sizes = vec![0; partition.group.len()];
+    partition.group.iter().for_each(|&g| sizes[g as usize] += 1);
+    let most = sizes.iter().max().copied().unwrap_or(0);
+    let is_small = |host: u32| sizes[group(host) as usize] < most;
+    let is_doubtful = |&&(a, b, is_near): &&(u32, u32, bool)| match group(a) == group(b) {
+        true => !is_near,
+        false => touching.contains(&groups(a, b)) || is_small(a) && is_small(b),
+    };
+    let doubtful: Vec<(u32, u32)> =
+        pairs.iter().filter(is_doubtful).map(|&(a, b, _)| (a, b)).collect();
+    let times = if doubtful.len() <= partition.group.len() { 4 } else { 2 };
+    for _ in 0..times {
+        let mut open = doubtful.clone();
+        shuffle(&mut open, &mut session.random);
+        for _ in 0..AGAIN {
+            let mut left = session.present();
+            let mut pairs = Vec::new();
+            open.retain(|&(a, b)| {
+                let free = left.contains(&a) && left.contains(&b);
+                if free {
+                    left.retain(|&host| host != a && host != b);
+                    pairs.push((a, b));
+                }
+                !free
+            });
+            if pairs.is_empty() {
+                break;
+            }
+            let tested: HashSet<u32> = pairs.iter().map(|&(a, _)| a).collect();
+            pairs.extend(pairs_across(&left, group, &mut session.random));
+            let times = exchanges.run(session, &pairs)?;
+            exchanges.measured.extend(times.into_iter().filter(|(a, ..)| tested.contains(a)));
+        }
+    }
+    Ok(())
+}
+
+/// Compares groups with measurements that had no part in finding them: rounds with some pairs inside groups,
+/// while the other hosts exchange across groups. Adds them to an earlier agreement.
+fn verify(
+    session: &mut Session,
+    exchanges: &mut Exchanges,
+    partition: &Partition,
+    mut agreement: Agreement,
+) -> Result<Agreement, LimitReached> {
+    let group = |host: u32| partition.group[host as usize];
+    for round in 0..HELD_OUT.max(4 * ENOUGH / partition.group.len()) {
+        let hosts = session.present();
+        let mut coin = session.random.fork(round as u64);
+        // A group of two is inside or across as a whole. Not all of them are inside at once: then the processors
+        // of emulated hosts, and not the links, would limit the rates.
+        let most = |size: usize| match (round, size) {
+            (0, _) => 0,
+            (_, 2) => coin.below(2),
+            _ => (size / 4).max(1),
+        };
+        let (mut pairs, left) = pairs_inside(&hosts, group, most, &mut session.random);
+        pairs.extend(pairs_across(&left, group, &mut session.random));
+        for time in exchanges.run(session, &pairs)? {
+            let (a, b, slowness) = exchanges.slowness(&time);
+            agreement.add(group(a) == group(b), slowness <= partition.threshold);
+        }
+    }
+    Ok(agreement)
+}
+
+/// The groups of many hosts, from some of the pairs; `None` if there are none.
+pub(super) fn of_some_pairs(
+    session: &mut Session,
+    exchanges: &mut Exchanges,
+) -> Result<Option<Partition>, LimitReached> {
+    for _ in 0..POOL {
+        let pairs = random_pairs(&session.present(), &mut session.random);
+        let times = exchanges.run(session, &pairs)?;
+        exchanges.measured.extend(times);
+    }
+    let values: Vec<f64> = exchanges.measured.iter().map(|m| exchanges.slowness(m).2).collect();
+    let Some(&threshold) = thresholds(&values).first() else { return Ok(None) };
+    let hosts = exchanges.shortest.len();
+    let mut merging = Merging::new(hosts, &vec![0; hosts]);
+    for m in &exchanges.measured {
+        merging.note(m.0, m.1, exchanges.slowness(m).2 <= threshold);
+    }
+    for part in 0..2 {
+        loop {
+            let hosts = session.present();
+            let mut pairs = merging.next_pairs(&hosts, &mut session.random);
+            if pairs.is_empty() {
+                break;
+            }
+            // The others load the uplinks.
+            let tested: HashSet<u32> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+            let left: Vec<u32> = hosts.into_iter().filter(|host| !tested.contains(host)).collect();
+            let number = |host: u32| host;
+            pairs.extend(pairs_across(&left, number, &mut session.random));
+            for m in exchanges.run(session, &pairs)? {
+                let (a, b, slowness) = exchanges.slowness(&m);
+                if tested.contains(&a) {
+                    merging.note(a, b, slowness <= threshold);
+                }
+            }
+        }
+        if part == 0 {
+            merging.test_small_ones_again();
+        }
+    }
+    let mut partition =
+        Partition { group: merging.groups(), threshold, agreement: 0.0, overlap: 0.0 };
+    partition.agreement = verify(session, exchanges, &partition, Agreement::default())?.share(2);
+    Ok((partition.agreement >= VERIFIED).then_some(partition))
+}

@@ -1,0 +1,145 @@
+//! Surveys of networks that are known.
+
+use super::*;
+use proptest::prelude::*;
+
+/// A survey of a model, with plenty of time.
+fn survey(model: &Model, seed: u64) -> Surveyed {
+    let hosts = model.paths.len();
+    conduct(&mut Simulated::new(model, seed), Limits::for_hosts(hosts), seed)
+}
+
+fn leaves(surveyed: &Surveyed) -> &[u32] {
+    surveyed.levels.last().map(Vec::as_slice).unwrap_or_default()
+}
+
+#[test]
+fn tapered_switches_of_equal_latency() {
+    for (arity, hosts) in [(4, 4), (2, 2), (8, 2), (2, 8), (3, 5)] {
+        for seed in 0..10 {
+            let model = Model::regular(&[arity], hosts).tapered(f64::from(hosts));
+            let total = model.paths.len();
+            let model = Model { latency_of_level: 0.0, ..model }.random_part(total, seed);
+            let found = survey(&model, seed);
+            assert_eq!(
+                model.right(leaves(&found)),
+                1.0,
+                "{arity}x{hosts} seed {seed}: {}",
+                found.words()
+            );
+            assert!(found.evidence.seconds < 2.0, "{}", found.words());
+            let uplink = found.bandwidths[0] / model.uplinks[0];
+            assert!(
+                (0.6..1.6).contains(&uplink),
+                "{arity}x{hosts} {uplink} {:?}",
+                found.bandwidths
+            );
+        }
+    }
+}
+
+#[test]
+fn flat_networks() {
+    for hosts in [4, 5, 16, 24, 40, 100] {
+        for seed in 0..6 {
+            let model = Model::regular(&[1], hosts).noisy();
+            let found = survey(&model, seed);
+            assert!(found.is_flat(), "{hosts} seed {seed}: {}", found.words());
+            assert!(found.reason.contains("flat"), "{}", found.words());
+        }
+    }
+}
+
+#[test]
+fn levels_of_latency() {
+    for seed in 0..6 {
+        for (arity, hosts) in [(&[4][..], 4), (&[4], 16), (&[4, 4], 8), (&[2, 3], 4)] {
+            let model = Model::regular(arity, hosts).noisy();
+            let total = model.paths.len();
+            let model = model.random_part(total, seed);
+            let found = survey(&model, seed);
+            assert!(
+                model.right(leaves(&found)) >= 0.99,
+                "{arity:?}x{hosts} seed {seed}: {}",
+                found.words()
+            );
+            assert_eq!(found.levels.len(), arity.len(), "{}", found.words());
+            assert!(found.latencies.windows(2).all(|w| w[0] > w[1]), "{:?}", found.latencies);
+        }
+    }
+}
+
+#[test]
+fn large_allocations_of_three_levels() {
+    for (count, seed) in [(256, 1), (1000, 2), (4096, 3)] {
+        let model = Model::regular(&[16, 16], 16).noisy().random_part(count, seed);
+        let found = survey(&model, seed);
+        assert!(model.right(leaves(&found)) >= 0.99, "{count}: {}", found.words());
+        let most = 8.0 * count as f64 * (count as f64).log2();
+        assert!((found.evidence.pings as f64) < most, "{count}: {}", found.words());
+    }
+}
+
+#[test]
+fn dead_hosts_are_left_out() {
+    let model = Model { dead: vec![3, 9], ..Model::regular(&[4], 4).tapered(4.0) };
+    let found = survey(&model, 1);
+    assert_eq!(found.absent, [3, 9]);
+    let groups = leaves(&found);
+    assert!((0..16).all(|host| (groups[host] == groups[3]) == (host == 3)));
+    assert_eq!(groups[0], groups[2]);
+    let model = Model { dead: (1..16).collect(), ..model };
+    assert!(survey(&model, 1).is_flat());
+}
+
+#[test]
+fn hosts_with_links_of_other_rates_stay_in_their_group() {
+    for seed in 0..8 {
+        let mut model = Model::regular(&[4], 4).tapered(4.0);
+        model.latency_of_level = 0.0;
+        (model.hosts[1], model.hosts[6]) = (9e6, 25e6);
+        let found = survey(&model, seed);
+        assert_eq!(model.right(leaves(&found)), 1.0, "seed {seed}: {}", found.words());
+    }
+}
+
+#[test]
+fn limits_give_a_flat_network() {
+    let model = Model::regular(&[4], 4).tapered(4.0);
+    for limits in [
+        Limits { seconds: 0.0005, ..Limits::for_hosts(16) },
+        Limits { bytes_per_host: 20, ..Limits::for_hosts(16) },
+    ] {
+        let found = conduct(&mut Simulated::new(&model, 1), limits, 1);
+        assert!(found.is_flat() && found.reason.contains("limit"), "{}", found.words());
+    }
+    assert!(conduct(&mut Silent(9), Limits::for_hosts(9), 1).is_flat());
+    assert!(conduct(&mut Silent(2), Limits::for_hosts(2), 1).reason.contains("fewer"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever the network, the levels are nested, have a group for each host, and the limits hold.
+    #[test]
+    fn levels_are_sound(
+        arity in 1u32..5, hosts in 1u32..7, part in 1usize..30, taper in 1.0f64..6.0,
+        jitter in 0.0f64..2.0, losses in 0.0f64..0.5, seed in 0u64..1000,
+    ) {
+        let model = Model::regular(&[arity], hosts).tapered(taper);
+        let count = part.min(model.paths.len());
+        let model = Model { jitter, losses, ..model.random_part(count, seed) };
+        let limits = Limits::for_hosts(count);
+        let found = conduct(&mut Simulated::new(&model, seed), limits, seed);
+        for (k, level) in found.levels.iter().enumerate() {
+            prop_assert_eq!(level.len(), count);
+            prop_assert!(k == 0 || partition::refines(level, &found.levels[k - 1]));
+        }
+        prop_assert!(found.evidence.bytes_per_host <= limits.bytes_per_host);
+        if !found.bandwidths.is_empty() {
+            prop_assert_eq!(found.bandwidths.len(), found.levels.len() + 1);
+            prop_assert!(found.bandwidths.iter().all(|rate| rate.is_finite() && *rate > 0.0));
+        }
+        prop_assert!(found.latencies.is_empty() || found.latencies.len() == found.levels.len() + 1);
+    }
+}
