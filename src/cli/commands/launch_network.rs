@@ -4,10 +4,12 @@
 //! the network is asked, as rank 0 of a launch would ask it. The files are those of the node on which this command
 //! runs.
 
-use crate::base::error::Result;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
 use crate::cli::inspect::LaunchLine;
 use crate::cli::launcher::Launcher;
+use crate::cli::preload::command::Prepared;
 use crate::cli::trial::{ProbedNode, nodes_of};
 use crate::launch::{Storage, machine};
 use crate::options::Settings;
@@ -15,7 +17,11 @@ use crate::report::units::printable;
 use crate::sources::{Choice, Host, HostNetwork, Report};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::process::Command;
 
+/// The settings of a launch in which the network is measured.
+const MEASURING: [(&str, &str); 3] =
+    [("RANKWEAVE_MEASURE", "on"), ("RANKWEAVE_MODE", "record"), ("RANKWEAVE_VERBOSE", "1")];
 /// More nodes than this are not listed by name.
 const SHOWN: usize = 64;
 
@@ -53,7 +59,10 @@ struct LaunchNetwork {
 /// Shows what is known of the network of a launch.
 ///
 /// Errors: the launcher cannot be started, or no process answers.
-pub(super) fn show(words: &[String], json: bool) -> Result<Exit> {
+pub(super) fn show(words: &[String], measure: bool, json: bool) -> Result<Exit> {
+    if measure {
+        measure_with(words)?;
+    }
     let (settings, errors) = Settings::from_env(|name| std::env::var(name).ok());
     for error in errors {
         eprintln!("rankweave: {error}");
@@ -66,6 +75,32 @@ pub(super) fn show(words: &[String], json: bool) -> Result<Exit> {
     let answer = answer(nodes, choice.as_ref());
     output::print_as(json, || &answer, || text(&answer, choice.as_ref()))?;
     Ok(if answer.origin.is_some() { Exit::Done } else { Exit::Nothing })
+}
+
+/// Runs the launch with its program and measures the network when the program initialises MPI. The output of the
+/// program goes to standard error.
+fn measure_with(words: &[String]) -> Result<()> {
+    let prepared = Prepared::new(words, &SettingsArgs::default())?.with_what_programs_need(words);
+    let mut variables = prepared.variables.clone();
+    variables.retain(|(name, _)| !MEASURING.iter().any(|(own, _)| own == name));
+    variables.extend(MEASURING.map(|(name, value)| (name.to_string(), value.to_string())));
+    let plan = prepared.command(words, &variables)?;
+    let code = Command::new(&plan.command[0])
+        .args(&plan.command[1..])
+        .envs(plan.environment.iter().cloned())
+        .stdout(std::io::stderr())
+        .status()
+        .map_err(|e| {
+            Error::new(ErrorKind::Io, format!("cannot start the launcher: {e}"))
+                .at(&plan.command[0])
+                .advise("give the name of a launcher that is in PATH, after --")
+        })?;
+    if !code.success() {
+        eprintln!(
+            "rankweave: the program of the launch failed ({code}); the network is measured if it had initialised MPI"
+        );
+    }
+    Ok(())
 }
 
 /// The switches of each node, from the root down.

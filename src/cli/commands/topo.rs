@@ -17,7 +17,8 @@ Examples:
   rankweave topo --topology tree:2:16:32@1:10:100   what the description means
   rankweave topo --topology slurm:/etc/slurm/topology.conf
   rankweave topo --topology torus:8x8x8 --json
-  rankweave topo -- mpirun -n 64 ./app              the network between the nodes of a launch, and who knows it";
+  rankweave topo -- mpirun -n 64 ./app              the network between the nodes of a launch, and who knows it
+  rankweave topo --measure -- mpirun -n 64 ./app    measures this network first";
 
 /// The largest number of slots whose distances are printed.
 const SHOWN: usize = 16;
@@ -46,6 +47,13 @@ pub struct Args {
     /// Print the topology as JSON; up to 64 slots with the distances of all pairs
     #[arg(long)]
     json: bool,
+
+    /// First run the launch with its program, and measure the network between its nodes
+    ///
+    /// The measurement takes a few seconds at most, when the program initialises MPI. It is kept in the store, and
+    /// later launches on these nodes use it. The output of the program goes to standard error.
+    #[arg(long, requires = "launch")]
+    measure: bool,
 
     /// A launch whose network is to be shown: mpirun, mpiexec, srun or another launcher, with all its arguments
     #[arg(value_name = "LAUNCHER", trailing_var_arg = true, allow_hyphen_values = true)]
@@ -92,7 +100,7 @@ struct Shown {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         if !self.launch.is_empty() {
-            return launch_network::show(&self.launch, self.json);
+            return launch_network::show(&self.launch, self.measure, self.json);
         }
         let shown = match (&self.topology, &self.xml) {
             (Some(spec), _) => {
