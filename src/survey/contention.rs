@@ -23,6 +23,8 @@ const ENOUGH: usize = 24;
 const HELD_OUT: usize = 6;
 /// Of its pairs, at least this share agrees with the groups.
 pub(super) const VERIFIED: f64 = 0.7;
+/// The largest slowness that counts as that of two hosts below one switch.
+const SLOWEST_INSIDE: f64 = 1.6;
 /// Rounds in which pairs in doubt are measured again.
 const AGAIN: usize = 6;
 /// Groupings that are verified, the best first.
@@ -65,6 +67,14 @@ impl Exchanges {
         PairTable::new(self.shortest.len(), &slowness)
     }
 
+    /// The groups that explain the slowness. Two pairs that share an uplink have a slowness of 2, also if no two
+    /// pairs did so until now.
+    fn partitions(&self, agreement: f64) -> Vec<Partition> {
+        let mut found = partitions(&self.table(), RATIO, agreement);
+        found.iter_mut().for_each(|p| p.threshold = p.threshold.min(SLOWEST_INSIDE));
+        found
+    }
+
     /// One pair after the other, so that the shortest time of a host is not that of a shared link.
     fn alone(&mut self, session: &mut Session) -> Result<(), LimitReached> {
         for pair in random_pairs(&session.present(), &mut session.random) {
@@ -88,11 +98,11 @@ pub(super) fn of_all_pairs(
             exchanges.measured.extend(times);
         }
     }
-    let found = partitions(&exchanges.table(), RATIO, LOOSE);
+    let found = exchanges.partitions(LOOSE);
     if let Some(best) = found.first().filter(|best| best.agreement < 1.0) {
         measure_again(session, exchanges, best)?;
     }
-    for mut partition in partitions(&exchanges.table(), RATIO, VERIFIED).into_iter().take(TRIED) {
+    for mut partition in exchanges.partitions(VERIFIED).into_iter().take(TRIED) {
         let mut held_out = verify(session, exchanges, &partition, Agreement::default())?;
         if (LOOSE..VERIFIED).contains(&held_out.share(2)) {
             held_out = verify(session, exchanges, &partition, held_out)?;
