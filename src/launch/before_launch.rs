@@ -206,7 +206,7 @@ mod tests {
         for (name, value, why) in [
             ("mode", "record", "the mode is record"),
             ("deny", "app", "--deny"),
-            ("min-gain", "99.5", "threshold 99.5 %"),
+            ("min-gain", "99.5", "the threshold (--min-gain) is 99.5 %"),
         ] {
             let mut other = Settings::default();
             other.set(name, value).unwrap();

@@ -159,7 +159,7 @@ mod tests {
             ("x", "line 1"),
             ("measure = \"maybe\"", "maybe"),
             ("[[cluster]]\nnodes = \"a\"", "either topology or names"),
-            ("[[cluster]]\nnodes = \"a[\"\ntopology = \"x\"", "brackets"),
+            ("[[cluster]]\nnodes = \"a[\"\ntopology = \"x\"", "host list"),
             ("[[cluster]]\nnames = \"n\"", "pattern"),
             ("[[cluster]]\nnames = \"n{}\"", "at least two"),
             ("[[cluster]]\nnames = \"x{}y{}\"\ntorus = \"4x4x4\"", "3 dimensions"),
