@@ -201,7 +201,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --key --seed --topology --slots --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --probe --json --on-node --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --probe --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -229,6 +229,18 @@ _rankweave() {
                     ;;
                 --slots)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --network)
+                    COMPREPLY=($(compgen -W "auto off site slurm-address slurm-files names fabric-files measured" -- "${cur}"))
+                    return 0
+                    ;;
+                --site)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --measure)
+                    COMPREPLY=($(compgen -W "auto on off" -- "${cur}"))
                     return 0
                     ;;
                 --place)
@@ -647,7 +659,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --key --seed --topology --slots --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --dry-run --check-placement --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --dry-run --check-placement --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -675,6 +687,18 @@ _rankweave() {
                     ;;
                 --slots)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --network)
+                    COMPREPLY=($(compgen -W "auto off site slurm-address slurm-files names fabric-files measured" -- "${cur}"))
+                    return 0
+                    ;;
+                --site)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --measure)
+                    COMPREPLY=($(compgen -W "auto on off" -- "${cur}"))
                     return 0
                     ;;
                 --place)
@@ -771,7 +795,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__topo)
-            opts="-t -h --topology --xml --json --help"
+            opts="-t -h --topology --xml --json --measure --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -54,6 +54,18 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l key -d 'Name
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l topology -d 'Use this topology instead of discovering it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l network -d 'Where the network above the nodes may be learned from' -r -f -a "auto\t''
+off\t''
+site\t''
+slurm-address\t''
+slurm-files\t''
+names\t''
+fabric-files\t''
+measured\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l site -d 'File in which the site describes its clusters' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l measure -d 'Whether to measure the network between the nodes: auto, on or off' -r -f -a "auto\t''
+on\t''
+off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l place -d 'Where ranks are placed: library, launcher, launcher-only or file:PATH' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
@@ -162,6 +174,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s h -l help -
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology, in any form that \'rankweave map --topology\' takes' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this file: XML of hwloc (lstopo --of xml FILE), or a listing of /sys (gather-machine)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print the topology as JSON; up to 64 slots with the distances of all pairs'
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l measure -d 'First run the launch with its program, and measure the network between its nodes'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l all -d 'Also list the records that are not in use'
@@ -254,6 +267,18 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l key -d 'N
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l topology -d 'Use this topology instead of discovering it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l network -d 'Where the network above the nodes may be learned from' -r -f -a "auto\t''
+off\t''
+site\t''
+slurm-address\t''
+slurm-files\t''
+names\t''
+fabric-files\t''
+measured\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l site -d 'File in which the site describes its clusters' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l measure -d 'Whether to measure the network between the nodes: auto, on or off' -r -f -a "auto\t''
+on\t''
+off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l place -d 'Where ranks are placed: library, launcher, launcher-only or file:PATH' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
