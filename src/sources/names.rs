@@ -9,10 +9,10 @@
 //!
 //! A node has such a name, or says it in `/etc/cray/xname` or `/proc/cray_xt/cname`.
 
+use super::Host;
 use super::name_pattern::NamePattern;
 use super::source::{Answer, Source, Surroundings};
 use super::tree_of_names::tree_of_names;
-use super::{Host, HostNetwork};
 use crate::base::error::Result;
 
 /// The positions in names.
@@ -46,9 +46,9 @@ impl Source for Names {
     fn find(&self, surroundings: &Surroundings) -> Result<Answer> {
         for (text, form, groups) in FORMS {
             let paths = paths(surroundings.hosts, &NamePattern::parse(text)?, groups);
-            if let Some((topology, host_of_node)) = tree_of_names(surroundings.hosts, &paths) {
-                let origin = format!("the names of the nodes (Cray {form}s)");
-                return Ok(Answer::Network(HostNetwork { topology, host_of_node, origin }));
+            let origin = format!("the names of the nodes (Cray {form}s)");
+            if let Some(network) = tree_of_names(surroundings.hosts, &paths, origin) {
+                return Ok(Answer::Network(network));
             }
         }
         Ok(Answer::Nothing("the names of the nodes are no names of a Cray system".into()))

@@ -75,8 +75,7 @@ fn network(
         Some(switches.iter().map(u64::to_string).collect())
     };
     let paths: Vec<Option<Vec<String>>> = numbers.iter().map(path).collect();
-    let tree = tree_of_names(surroundings.hosts, &paths);
-    Ok(tree.map(|(topology, host_of_node)| HostNetwork { topology, host_of_node, origin }))
+    Ok(tree_of_names(surroundings.hosts, &paths, origin))
 }
 
 /// A description as `--topology` takes it, or the name of a file: relative names begin at the site file.

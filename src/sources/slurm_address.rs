@@ -6,9 +6,9 @@
 //! the same form. The value belongs to a node, so every process reports its own. With the plugins that know no
 //! network the value is the name of the node alone.
 
+use super::Host;
 use super::source::{Answer, Source, Surroundings};
 use super::tree_of_names::tree_of_names;
-use super::{Host, HostNetwork};
 use crate::base::error::Result;
 
 /// The address that each process reports.
@@ -48,14 +48,14 @@ impl Source for SlurmAddress {
         let own = (surroundings.variable)("RANKWEAVE_ADDRESS").is_some();
         let pattern = (surroundings.variable)("SLURM_TOPOLOGY_ADDR_PATTERN").filter(|_| !own);
         let paths: Vec<_> = hosts.iter().map(|host| switches(host, pattern.as_deref())).collect();
-        let Some((topology, host_of_node)) = tree_of_names(hosts, &paths) else {
+        let variable = if own { "RANKWEAVE_ADDRESS" } else { "SLURM_TOPOLOGY_ADDR" };
+        let origin = if own { variable.into() } else { format!("Slurm ({variable})") };
+        let Some(network) = tree_of_names(hosts, &paths, origin) else {
             let address = hosts.iter().map(|host| &host.address).find(|a| !a.is_empty());
             let shown = address.map_or("", String::as_str);
             return Ok(Answer::Nothing(format!("the address '{shown}' of a node names no switch")));
         };
-        let variable = if own { "RANKWEAVE_ADDRESS" } else { "SLURM_TOPOLOGY_ADDR" };
-        let origin = if own { variable.into() } else { format!("Slurm ({variable})") };
-        Ok(Answer::Network(HostNetwork { topology, host_of_node, origin }))
+        Ok(Answer::Network(network))
     }
 }
 

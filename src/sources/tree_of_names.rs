@@ -3,19 +3,20 @@
 //! Each level adds two hops, as in Slurm's trees. Paths of different lengths are aligned at the root: a node that
 //! hangs on a switch closer to the root gets a switch of its own at the levels below.
 
-use super::Host;
+use super::{Host, HostNetwork};
 use crate::base::numbering::by_first_appearance;
-use crate::topology::{Topology, Tree};
+use crate::topology::Tree;
 use std::sync::Arc;
 
 /// The tree of nodes with these paths, from the root down and without the nodes themselves. A node without a path
-/// is not in it. The second result is the slot of each node.
+/// is not in it. `origin` says where the paths come from.
 ///
 /// `None` if no node has a path.
 pub(super) fn tree_of_names(
     hosts: &[Host],
     paths: &[Option<Vec<String>>],
-) -> Option<(Arc<dyn Topology>, Vec<Option<usize>>)> {
+    origin: String,
+) -> Option<HostNetwork> {
     let known: Vec<usize> = (0..hosts.len()).filter(|&k| paths[k].is_some()).collect();
     let depth = paths.iter().flatten().map(Vec::len).max()?;
     let mut columns: Vec<Vec<u32>> = Vec::new();
@@ -37,7 +38,8 @@ pub(super) fn tree_of_names(
     let names = known.iter().map(|&node| hosts[node].name.clone()).collect();
     let mut slots = vec![None; hosts.len()];
     known.iter().enumerate().for_each(|(slot, &node)| slots[node] = Some(slot));
-    Some((Arc::new(tree.with_slot_names(names)), slots))
+    let topology = Arc::new(tree.with_slot_names(names));
+    Some(HostNetwork { topology, host_of_node: slots, origin })
 }
 
 #[cfg(test)]
@@ -50,18 +52,19 @@ mod tests {
         let path = |text: &str| Some(text.split('.').map(String::from).collect::<Vec<_>>());
         let paths =
             [path("root.s1.s3"), path("root.s1.s3"), path("root.s1.s4"), path("root.s2"), None];
-        let (tree, slots) = tree_of_names(&hosts, &paths).unwrap();
-        assert_eq!(slots, [Some(0), Some(1), Some(2), Some(3), None]);
+        let network = tree_of_names(&hosts, &paths, String::new()).unwrap();
+        let tree = network.topology.clone();
+        assert_eq!(network.host_of_node, [Some(0), Some(1), Some(2), Some(3), None]);
         assert_eq!([1, 2, 3].map(|b| tree.distance(0, b)), [2, 4, 6]);
         assert_eq!(tree.slot_name(2), Some("c"));
-        assert!(tree_of_names(&hosts[..1], &[None]).is_none());
+        assert!(tree_of_names(&hosts[..1], &[None], String::new()).is_none());
     }
 
     #[test]
     fn one_switch_is_one_level() {
         let hosts = ["a", "b"].map(Host::named);
         let paths = [Some(vec!["s".to_string()]), Some(vec!["s".to_string()])];
-        let (tree, _) = tree_of_names(&hosts, &paths).unwrap();
-        assert_eq!(tree.distance(0, 1), 2);
+        let network = tree_of_names(&hosts, &paths, String::new()).unwrap();
+        assert_eq!(network.topology.distance(0, 1), 2);
     }
 }

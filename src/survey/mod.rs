@@ -1,6 +1,6 @@
 //! A survey finds the switches between the hosts of a job by measuring.
 //!
-//! [`conduct`] asks a [`Wire`] for rounds in which disjoint pairs of hosts send each other messages, and makes a
+//! [`conduct()`] asks a [`Wire`] for rounds in which disjoint pairs of hosts send each other messages, and makes a
 //! [`Surveyed`] network of the times. Two properties tell hosts below one switch from others: their latency is
 //! lower, and their exchanges are not slowed down by those of other pairs (contention). The second one shows
 //! tapered uplinks whose latency is that of any other link.

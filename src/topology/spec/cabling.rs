@@ -1,7 +1,7 @@
 //! Lists of cables: one cable in each line, with the names of its two ends. Slots are hosts.
 //!
 //! The lists of Cray and HPE systems are read, and any list of two names: `docs/topologies.md` describes the format.
-//! [`cable`] reads a line. Here it is decided which names are hosts:
+//! `cable.rs` reads a line. Here it is decided which names are hosts:
 //!
 //! 1. the names of `host` and `hosts` lines, and names of nodes ([`xname`]);
 //! 2. if there are none, the names with one neighbour, because switches have several.
