@@ -250,7 +250,7 @@ fn list_text(list: &[u32]) -> String {
 
 fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::Format, format!("the places of the ranks cannot be read: {what}"))
-        .advise("starting the job with the same version of rankweave that the library has")
+        .advise("start the job with the version of rankweave that the library has")
 }
 
 /// Reads what [`list_text`] wrote.

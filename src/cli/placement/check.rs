@@ -30,7 +30,7 @@ pub(in crate::cli) fn hosts(
     let launch = LaunchLine::of(found, command);
     let Some(&program) = launch.starts.first().filter(|_| launch.parts.len() == 1) else {
         return Err(Error::new(ErrorKind::Usage, "the launch has no program, or several")
-            .advise("a launch of one program"));
+            .advise("launch one program"));
     };
     let mut words = command[..program].to_vec();
     words.extend(["sh", "-c", SCRIPT].map(String::from));
@@ -40,7 +40,7 @@ pub(in crate::cli) fn hosts(
     let run = execute(&plan, &removed, None, &Streams::new()?, Some(PATIENCE))?;
     if let Some(how) = run.failure() {
         let what = format!("the helper launch that asks each rank for its host failed: {how}");
-        return Err(Error::new(ErrorKind::Io, what).advise("the same command by hand"));
+        return Err(Error::new(ErrorKind::Io, what).advise("run the same command by hand"));
     }
     answers(&String::from_utf8_lossy(&run.out))
 }
@@ -62,7 +62,7 @@ fn answers(text: &str) -> Result<Vec<String>> {
     if found.is_empty() || !is_whole {
         let what = format!("only some ranks told their hosts ({} answers)", found.len());
         return Err(Error::new(ErrorKind::Infeasible, what)
-            .advise("a launch without --place: the library finds the hosts by itself"));
+            .advise("leave --place out: the library finds the hosts by itself"));
     }
     Ok(found.into_iter().map(|(_, host)| host).collect())
 }

@@ -66,7 +66,7 @@ impl PlacedLaunch {
         if found.launcher == Launcher::Other {
             return Err(Refusal::new(
                 "it is not known how this launcher is told the places of ranks",
-                "a launcher of Open MPI, MPICH, Intel MPI or Slurm, or 'rankweave export --to' for a file of your own",
+                "use a launcher of Open MPI, MPICH, Intel MPI or Slurm, or make a file with 'rankweave export --to'",
             ));
         }
         let options = option_words(found, &launch, command);
@@ -75,7 +75,7 @@ impl PlacedLaunch {
         let tasks = said.or_else(|| number_of_ranks(found.launcher, &hosts, &variable));
         let tasks = tasks.filter(|&tasks| tasks > 0).ok_or_else(|| {
             let what = "the number of ranks cannot be known before the launch";
-            Refusal::new(what, "the number of ranks on the command line (-n)")
+            Refusal::new(what, "give the number of ranks on the command line (-n)")
         })?;
         let known = stored::known(&launch, settings, tasks)?;
         let key = known.facts.key.clone();
@@ -86,7 +86,7 @@ impl PlacedLaunch {
         let method = Method::of(found, command, &variable).ok_or_else(|| {
             let what =
                 "the launcher does not tell its version, so it is not known how to place ranks";
-            Refusal::new(what, "the launcher by its own name, not through a script")
+            Refusal::new(what, "call the launcher by its own name, not through a script")
         })?;
         if let Some(ranks) = method.default_ranks() {
             hosts.allocation = hosts.allocation.map(|all| all.with_default_ranks(ranks));

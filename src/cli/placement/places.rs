@@ -38,7 +38,7 @@ impl Places {
                 true => Refusal::new(
                     "the hosts of this launch cannot be known before it: neither its command line \
                      nor a batch system names them",
-                    "the hosts on the command line of the launcher, each with its number of ranks",
+                    "name the hosts on the command line of the launcher, each with its number of ranks",
                 ),
                 false => Refusal::usual("all ranks are on one host"),
             });
@@ -53,7 +53,7 @@ impl Places {
                      say it for {tasks} ranks)",
                     allocation.source
                 ),
-                "a number of ranks for each host (slots=N, HOST:N, --ntasks-per-node N)",
+                "give the number of ranks of each host (slots=N, HOST:N, --ntasks-per-node N)",
             )
         })?;
         let (node_of_process, numbers) = by_first_appearance(order);

@@ -40,7 +40,7 @@ impl Refusal {
     pub(super) fn decided(option: &str) -> Refusal {
         Refusal::new(
             format!("the launch places its ranks itself ({option})"),
-            "a launch without this option, or --place library",
+            "leave this option out, or use --place library",
         )
     }
 

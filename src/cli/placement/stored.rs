@@ -26,7 +26,7 @@ pub(super) fn known(
         _ => {
             return Err(Refusal::new(
                 "the launch starts several programs, or programs from a file",
-                "a launch of one program",
+                "launch one program",
             ));
         }
     };
@@ -35,7 +35,7 @@ pub(super) fn known(
     if executable.is_none() && settings.key.is_none() {
         return Err(Refusal::new(
             "the program of the launch cannot be known before it (a script or a container starts it)",
-            "--key KEY, with the key of its record ('rankweave list')",
+            "use --key KEY, with the key of its record ('rankweave list')",
         ));
     }
     let store = Storage::open(settings).map_err(Refusal::unreadable)?;

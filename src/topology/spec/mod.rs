@@ -94,7 +94,7 @@ pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
         let names = KINDS.map(|kind| kind.0);
         return Err(Error::new(ErrorKind::Usage, format!("unknown topology '{name}'"))
             .at(format!("--topology {spec}"))
-            .advise(format!("one of {}; such as {}", names.join(", "), KINDS[0].1)));
+            .advise(format!("use one of {}; such as {}", names.join(", "), KINDS[0].1)));
     };
     read(description.trim()).map_err(|e| placed(e, spec, example))
 }

@@ -230,7 +230,7 @@ class Reordering(Launches):
     def known(self, reordered, by_hand):
         """A launch knows the switches from Slurm, and says so."""
         store = self.store("ring")
-        outcome = self.execute([*self.prefix(store, "--verbose", "2"), *self.place, *self.program])
+        outcome = self.execute([*self.prefix(store, "--verbose=2"), *self.place, *self.program])
         said = [line for line in outcome.err.splitlines() if NETWORK_LINE in line]
         problems = [] if said else [f"standard error: {outcome.err[-600:]!r}"]
         self.add("the network is known from Slurm", problems, outcome)
