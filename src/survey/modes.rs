@@ -15,7 +15,7 @@ const ABOVE: f64 = 0.03;
 
 /// The thresholds between the levels, ascending; empty if there is only one level.
 pub(super) fn thresholds(values: &[f64]) -> Vec<f64> {
-    let mut logs: Vec<f64> = values.iter().filter(|&&v| v > 0.0).map(|v| v.ln()).collect();
+    let mut logs: Vec<f64> = values.iter().filter(|&&v| v > 0.0).map(|&v| libm::log(v)).collect();
     logs.sort_by(f64::total_cmp);
     let (Some(&low), Some(&high)) = (logs.first(), logs.last()) else { return Vec::new() };
     // Values far above the median are accidents.
@@ -50,9 +50,9 @@ pub(super) fn thresholds(values: &[f64]) -> Vec<f64> {
         }
     }
     let mut cuts: Vec<f64> =
-        borders.iter().map(|&k| (low + (k as f64 + 0.5) * WIDTH).exp()).collect();
+        borders.iter().map(|&k| libm::exp(low + (k as f64 + 0.5) * WIDTH)).collect();
     let heaviest = (0..peaks.len()).max_by(|&a, &b| peaks[a].1.total_cmp(&peaks[b].1)).unwrap_or(0);
-    let above = |cut: f64| logs.iter().filter(|&&log| log > cut.ln()).count() as f64;
+    let above = |cut: f64| logs.iter().filter(|&&log| log > libm::log(cut)).count() as f64;
     while cuts.len() > heaviest
         && cuts.last().is_some_and(|&cut| above(cut) < ABOVE * logs.len() as f64)
     {

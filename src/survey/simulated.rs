@@ -141,7 +141,7 @@ impl<'m> Simulated<'m> {
     }
 
     fn exponential(&mut self) -> f64 {
-        -self.random.unit().max(1e-12).ln()
+        -libm::log(self.random.unit().max(1e-12))
     }
 
     fn ping(&mut self, pair: (u32, u32), repeats: u32) -> f64 {
