@@ -7,7 +7,7 @@ use super::joined_record::{best_of, join};
 use super::part::Part;
 use super::waiting_parts::{Waiting, remove_all};
 use crate::base::error::{Error, Result};
-use crate::store::{LaunchMode, Record, Store};
+use crate::store::{LaunchMode, Past, Record, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -203,9 +203,17 @@ impl LeftoverJob {
         let same_job = before.unfinished.is_some() && before.recorded_at >= self.job.started_at;
         // Times are whole seconds. A record from the second in which this job began can be the job's own
         // record: stored at its end while its files were read here, if the launch took less than a second.
+        // The history of a record has the number of its job, unless its time could not be measured.
+        let ended = |past: &&Past| past.ended_at == before.recorded_at;
+        let (mut own, mut ended) = (
+            before.history.iter().filter(|past| past.id == self.job.id),
+            before.history.iter().filter(ended),
+        );
+        let of_another = own.next().is_none() && ended.next().is_some();
         let own_end = before.recorded_at == self.job.started_at
             && before.unfinished.is_none()
-            && before.launch.wall_seconds < 1.0;
+            && before.launch.wall_seconds < 1.0
+            && !of_another;
         let newer = own_end || before.recorded_at > self.job.started_at && !same_job;
         newer || (!record.has_all_tasks() && before.has_all_tasks())
     }
@@ -388,6 +396,13 @@ mod tests {
             let outcome = place.one().recover(&place.store, ME, keep, 200).unwrap();
             assert_eq!(outcome.saved.is_none(), stays, "{wall}");
         }
+        // The history says that another job stored it.
+        other.launch.wall_seconds = 0.4;
+        other.history = vec![Past { id: 9, ended_at: other.recorded_at, ..Past::default() }];
+        place.store.save(&other).unwrap();
+        let keep = Choice { keep: true, ..Choice::default() };
+        let outcome = place.one().recover(&place.store, ME, keep, 200).unwrap();
+        assert!(outcome.saved.is_some());
         other.recorded_at = 150;
         place.store.save(&other).unwrap();
         let outcome = place.one().recover(&place.store, ME, Choice::default(), 200).unwrap();
