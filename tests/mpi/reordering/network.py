@@ -12,7 +12,7 @@ from driver import stacks
 from reordering.placement import CLUSTER, STACKS, Site, checksum
 
 # A survey on a busy machine may take the network for flat. It has so many attempts to find the switches.
-ATTEMPTS = 4
+ATTEMPTS = 8
 
 
 def run(tool, results, stack, work):
