@@ -9,21 +9,15 @@ import os
 import subprocess
 
 from driver import stacks
-from reordering.placement import CLUSTER, STACKS, Site, checksum
+from reordering.placement import CLUSTER, checksum, site_of
 
 # A survey on a busy machine may take the network for flat. It has so many attempts to find the switches.
 ATTEMPTS = 8
 
 
 def run(tool, results, stack, work):
-    if stack.name not in STACKS:
-        return
-    with Site(tool, results, stack, work) as site:
-        if site is None:
-            return
-        problem = site.compile()
-        if problem:
-            results.add(f"{stack.name} compiles stencil3d.c", [problem])
+    with site_of(tool, results, stack, work) as site:
+        if not site:
             return
         plain = site.run(["--mode", "record", "--measure", "off", "--network", "off"])
         described(site, results, plain)

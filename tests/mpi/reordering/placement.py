@@ -6,6 +6,7 @@ launcher that ignores its file must be found, with the library and without it. W
 namespaces, nothing is tested, and the test says so.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -132,18 +133,24 @@ def checksum(outcome):
     return re.findall(r"checksum\s+\S+", outcome.out)
 
 
-def run(tool, results, stack, work):
+@contextlib.contextmanager
+def site_of(tool, results, stack, work):
+    """A cluster with the compiled program; None if there is none for this MPI or on this machine."""
     if stack.name not in STACKS:
+        yield None
         return
     with Site(tool, results, stack, work) as site:
-        if site is None:
-            return
-        problem = site.compile()
+        problem = site.compile() if site else None
         if problem:
             results.add(f"{stack.name} compiles stencil3d.c", [problem])
-            return
-        compared(site, results)
-        ignored(site, results)
+        yield None if problem else site
+
+
+def run(tool, results, stack, work):
+    with site_of(tool, results, stack, work) as site:
+        if site:
+            compared(site, results)
+            ignored(site, results)
 
 
 def compared(site, results):
