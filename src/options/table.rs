@@ -120,7 +120,8 @@ pub static TABLE: &[Opt] = &[
         "Use this topology instead of discovering it",
         "A description that 'rankweave topo --topology' accepts, such as tree:2:16:32@1:10:100, \
                torus:16x16x16, hwloc:FILE.xml or slurm:topology.conf. The process with launcher \
-               rank k is on slot k, unless --slots gives other slots.",
+               rank k is on slot k, unless --slots gives other slots, or the topology has the names \
+               of the nodes.",
         |s, v| set(&mut s.topology, Some(v.into())),
     ),
     Opt::new(

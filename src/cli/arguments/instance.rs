@@ -25,7 +25,7 @@ pub(in crate::cli) struct InstanceArgs {
     /// tree:2:16:32@1:10:100 (arity from the leaves up, distance of two slots whose lowest common
     /// level is 1, 2, 3; without @… 2:4:6), torus:16x16x16, mesh:32x32, hypercube:10,
     /// dragonfly:9x4x2, fattree:18:18:36, hwloc:FILE.xml, hwloc-synthetic:"pack:2 core:8 pu:1",
-    /// scotch:FILE.tgt, slurm:topology.conf, ib:ibnetdiscover.txt, graph:FILE.graph (any network,
+    /// scotch:FILE.tgt, fabric:FILE (ibnetdiscover, Slurm, topograph, cables, SimGrid), graph:FILE.graph (any network,
     /// hop distance), dist:FILE (distance matrix).
     #[arg(long, short, value_name = "T")]
     topology: String,
