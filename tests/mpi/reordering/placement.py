@@ -13,6 +13,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 
 from driver import stacks
 
@@ -30,9 +31,9 @@ class Site:
 
     def __init__(self, tool, results, stack, work):
         self.tool, self.results, self.stack = tool, results, stack
-        self.name = f"placement-{stack.name}-{os.getpid()}"
-        self.work = os.path.join(work, self.name)
-        os.makedirs(self.work)
+        # Several parts of the tests have a cluster for the same MPI, one after the other.
+        self.work = tempfile.mkdtemp(prefix=f"site-{stack.name}-", dir=work)
+        self.name = os.path.basename(self.work)
         self.program = os.path.join(self.work, "stencil3d")
         self.shape, self.per_host, self.arguments = SHAPE, PER_HOST, ARGUMENTS
         self.hosts_count = int(self.shape[0]) * int(self.shape[2])
