@@ -349,9 +349,11 @@ fn exit_codes_and_signals_pass_through() {
 #[test]
 fn runs_that_cannot_start_say_why() {
     let place = Place::new();
-    // A copy: beside the one of the build there may be a library.
-    let alone = place.path("rankweave");
-    std::fs::copy(env!("CARGO_BIN_EXE_rankweave"), &alone).unwrap();
+    // Elsewhere: beside the one of the build there may be a library. Not a copy: another thread may start a process
+    // while the copy is open for writing, and then the copy cannot be started ("Text file busy").
+    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let alone = elsewhere.path().join("rankweave");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_rankweave"), &alone).unwrap();
     let output = std::process::Command::new(alone)
         .args(["run", "--", "true"])
         .env_remove("RANKWEAVE_LIBRARY")
