@@ -14,6 +14,8 @@ use super::wire::Wire;
 
 /// Up to this many hosts all pairs are measured.
 const ALL_PAIRS: usize = 24;
+/// Exchanges of a host that the limit of bytes must permit if there are more hosts than these.
+const EXCHANGES: u64 = 256;
 /// With fewer hosts there are no two groups of two.
 pub const FEWEST_HOSTS: usize = 4;
 
@@ -42,7 +44,7 @@ pub fn conduct(wire: &mut dyn Wire, limits: Limits, seed: u64) -> Surveyed {
         match contended(&mut session, hosts, all_pairs, groups.is_empty()) {
             Ok((used, found)) => {
                 exchanges = Some(used);
-                if let Some(found) = found {
+                for found in found {
                     agreement = if groups.is_empty() {
                         found.agreement
                     } else {
@@ -76,14 +78,17 @@ fn contended(
     hosts: usize,
     all_pairs: bool,
     is_flat: bool,
-) -> Result<(Exchanges, Option<Partition>), LimitReached> {
+) -> Result<(Exchanges, Vec<Partition>), LimitReached> {
     let bytes = rates::bytes_of_exchange(session)?;
-    let bytes = rates::for_all_at_once(session, bytes)?;
+    let mut bytes = rates::for_all_at_once(session, bytes)?;
+    if !all_pairs {
+        bytes = bytes.min(session.limits.bytes_per_host / EXCHANGES);
+    }
     let mut exchanges = Exchanges::new(hosts, bytes);
     let found = match (all_pairs, is_flat) {
-        (true, _) => contention::of_all_pairs(session, &mut exchanges)?,
+        (true, _) => Vec::from_iter(contention::of_all_pairs(session, &mut exchanges)?),
         (false, true) => contention::of_some_pairs(session, &mut exchanges)?,
-        (false, false) => None,
+        (false, false) => Vec::new(),
     };
     Ok((exchanges, found))
 }

@@ -146,7 +146,7 @@ fn inside(
             measured.extend(times);
         }
         if part == 0 {
-            merging.test_small_ones_again();
+            merging.test_again(0.5);
         }
     }
     Ok(merging.groups())

@@ -73,11 +73,17 @@ impl Merging {
     }
 
     fn root(&mut self, host: u32) -> u32 {
+        let root = self.component(host);
+        self.parent[host as usize] = root;
+        root
+    }
+
+    /// A number of the component of a host.
+    pub fn component(&self, host: u32) -> u32 {
         let mut root = host;
         while self.parent[root as usize] != root {
             root = self.parent[root as usize];
         }
-        self.parent[host as usize] = root;
         root
     }
 
@@ -218,14 +224,15 @@ impl Merging {
         best.map(|(_, other)| other)
     }
 
-    /// Begins the second part: components smaller than half the median size are tested again.
-    pub fn test_small_ones_again(&mut self) {
+    /// Begins the second part: components smaller than this part of the median size are tested again.
+    pub fn test_again(&mut self, part: f64) {
         let mut sizes: Vec<usize> = Vec::new();
         for members in &self.members {
             sizes.extend(std::iter::repeat_n(members.len(), members.len()));
         }
         sizes.sort_unstable();
-        self.small = (sizes.get(sizes.len() / 2).copied().unwrap_or(0) / 2).max(2);
+        let median = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
+        self.small = ((part * median as f64) as usize).max(2);
         self.patience = 3;
     }
 

@@ -40,6 +40,24 @@ fn tapered_switches_of_equal_latency() {
     }
 }
 
+/// More hosts than those whose pairs are all measured, below switches that only contention shows.
+#[test]
+fn tapered_switches_of_equal_latency_and_many_hosts() {
+    for (switches, hosts, speed) in [(4, 16, 1.0), (8, 8, 1.0), (8, 8, 100.0), (16, 16, 100.0)] {
+        let mut right = 0.0;
+        for seed in 0..4 {
+            let mut model = Model::regular(&[switches], hosts).tapered(4.0).noisy();
+            model.uplinks.iter_mut().chain(&mut model.hosts).for_each(|rate| *rate *= speed);
+            let total = model.paths.len();
+            let model = Model { latency_of_level: 0.0, ..model }.random_part(total, seed);
+            let found = survey(&model, seed);
+            assert_eq!(found.levels.len(), 1, "{switches}x{hosts} seed {seed}: {}", found.words());
+            right += model.right(leaves(&found)) / 4.0;
+        }
+        assert!(right >= 0.99, "{switches}x{hosts}: {right}");
+    }
+}
+
 #[test]
 fn flat_networks() {
     for hosts in [4, 5, 16, 24, 40, 100] {
