@@ -9,6 +9,7 @@
 //! Bounds: [`MOST_NETWORKS`] files, the newest; surveys older than [`LONGEST_KEPT`] are not used.
 
 use super::Store;
+use super::joined_networks::Joined;
 use super::others::check_folder;
 use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -21,19 +22,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"RKNETWK\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const FOLDER: &str = "networks";
 const ENDING: &str = ".network";
 /// Surveys that are kept.
 pub const MOST_NETWORKS: usize = 64;
 /// Seconds after which a survey is not used any more: half a year.
 pub const LONGEST_KEPT: u64 = 183 * 24 * 3600;
+/// The same for a survey that did not come to a certain end.
+pub const LONGEST_UNCERTAIN: u64 = 24 * 3600;
 /// Largest file that is read, hosts and levels in it.
-const LARGEST: u64 = 32 << 20;
+const LARGEST: u64 = 8 << 20;
 const MOST_HOSTS: usize = 1 << 18;
 const MOST_LEVELS: usize = 8;
-/// Innermost groups of a survey that is joined with others.
-const MOST_JOINED: usize = 1024;
 
 /// A network that was measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,13 +52,15 @@ pub struct MeasuredNetwork {
     pub measured_at: u64,
     /// What the survey did.
     pub evidence: Evidence,
+    /// See [`Surveyed::is_certain`].
+    pub is_certain: bool,
 }
 
 /// A survey as it is stored: the hosts have names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct StoredSurvey {
-    hosts: Vec<String>,
-    network: MeasuredNetwork,
+pub(super) struct StoredSurvey {
+    pub hosts: Vec<String>,
+    pub network: MeasuredNetwork,
 }
 
 impl MeasuredNetwork {
@@ -77,12 +80,24 @@ impl MeasuredNetwork {
             latencies: surveyed.latencies.clone(),
             measured_at: now,
             evidence: surveyed.evidence,
+            is_certain: surveyed.is_certain,
         }
     }
 
     /// Whether no switches were found.
     pub fn is_flat(&self) -> bool {
         self.level_names.is_empty()
+    }
+
+    /// Whether it stays where a survey that did not come to a certain end could take its place.
+    fn replaces(&self, uncertain: &MeasuredNetwork) -> bool {
+        self.is_certain && self.is_valid(uncertain.measured_at)
+    }
+
+    /// Whether it is young enough to be used at the time `now`.
+    fn is_valid(&self, now: u64) -> bool {
+        let longest = if self.is_certain { LONGEST_KEPT } else { LONGEST_UNCERTAIN };
+        self.measured_at.saturating_add(longest) >= now
     }
 
     /// The network of some of the hosts. `hosts` are their numbers in this one. Groups are numbered anew.
@@ -119,7 +134,7 @@ fn is_nested(paths: &[Vec<u32>], levels: usize) -> bool {
 }
 
 /// Paths with the groups of each level numbered by first appearance.
-fn renumbered(mut paths: Vec<Vec<u32>>, levels: usize) -> Vec<Vec<u32>> {
+pub(super) fn renumbered(mut paths: Vec<Vec<u32>>, levels: usize) -> Vec<Vec<u32>> {
     for level in 0..levels {
         let (numbers, _) = by_first_appearance(paths.iter().map(|path| path[level]));
         paths.iter_mut().zip(numbers).for_each(|(path, number)| path[level] = number);
@@ -149,7 +164,7 @@ impl Store {
     /// Errors say why the folder cannot be used. They are for messages only; callers treat them like `None`.
     pub fn measured_network(&self, hosts: &[String], now: u64) -> Result<Option<MeasuredNetwork>> {
         let mut surveys = self.surveys()?;
-        surveys.retain(|(_, s)| s.network.measured_at.saturating_add(LONGEST_KEPT) >= now);
+        surveys.retain(|(_, s)| s.network.is_valid(now));
         let surveys: Vec<&StoredSurvey> = surveys.iter().map(|(_, survey)| survey).collect();
         for survey in &surveys {
             let numbers = survey.numbers();
@@ -162,7 +177,8 @@ impl Store {
         Ok(Joined::of(&surveys, hosts).and_then(|joined| joined.answer(hosts)))
     }
 
-    /// Keeps what a survey found between these hosts, in place of an earlier survey of the same ones.
+    /// Keeps what a survey found between these hosts, in place of an earlier survey of the same ones. A survey that
+    /// did not come to a certain end does not replace one that did.
     ///
     /// Errors: I/O errors; names or a network that do not fit together.
     pub fn keep_measured_network(
@@ -186,18 +202,23 @@ impl Store {
             hash.bytes(&[0]);
         });
         let path = folder.join(format!("{:016x}{ENDING}", hash.value()));
-        if let Ok(bytes) = read_sealed(&path, MAGIC, LARGEST)
-            && let Err(error) = decode(&bytes)
-            && error.kind() == ErrorKind::NewerVersion
-        {
-            return Err(error.at(path.display()));
+        if let Ok(bytes) = read_sealed(&path, MAGIC, LARGEST) {
+            match decode(&bytes) {
+                Err(error) if error.kind() == ErrorKind::NewerVersion => {
+                    return Err(error.at(path.display()));
+                }
+                Ok(known) if !network.is_certain && known.network.replaces(network) => {
+                    return Ok(path);
+                }
+                _ => {}
+            }
         }
         let body = postcard::to_allocvec(&survey).map_err(|e| {
             Error::new(ErrorKind::Format, format!("cannot encode the network: {e}"))
         })?;
         self.write(&path, &seal(MAGIC, VERSION, &body), false, &|| false)?;
-        for (path, _) in self.surveys()?.iter().skip(MOST_NETWORKS) {
-            let _ = fs::remove_file(path);
+        for old in self.network_files()?.iter().skip(MOST_NETWORKS) {
+            let _ = fs::remove_file(old);
         }
         Ok(path)
     }
@@ -217,6 +238,7 @@ impl Store {
         self.directory().join(FOLDER)
     }
 
+    /// The files of surveys, the one that was written last first.
     fn network_files(&self) -> Result<Vec<PathBuf>> {
         let folder = self.networks();
         check_folder(&folder)?;
@@ -224,18 +246,22 @@ impl Store {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.map_err(|e| Error::io("cannot read the folder", &folder, &e))?,
         };
-        let paths = entries.flatten().map(|entry| entry.path());
-        let ours = |path: &PathBuf| path.to_string_lossy().ends_with(ENDING);
-        Ok(paths.filter(ours).take(4 * MOST_NETWORKS).collect())
+        let ours = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().ends_with(ENDING);
+        let written = |entry: &fs::DirEntry| entry.metadata().and_then(|m| m.modified()).ok();
+        let mut files: Vec<_> =
+            entries.flatten().filter(ours).map(|entry| (written(&entry), entry.path())).collect();
+        files.sort_by(|a, b| b.cmp(a));
+        Ok(files.into_iter().map(|(_, path)| path).collect())
     }
 
-    /// The surveys that can be read, the newest first.
+    /// The newest surveys that can be read, the newest first.
     fn surveys(&self) -> Result<Vec<(PathBuf, StoredSurvey)>> {
         let read = |path: PathBuf| {
             let bytes = read_sealed(&path, MAGIC, LARGEST).ok()?;
             Some((path, decode(&bytes).ok()?))
         };
-        let mut surveys: Vec<_> = self.network_files()?.into_iter().filter_map(read).collect();
+        let files = self.network_files()?;
+        let mut surveys: Vec<_> = files.into_iter().take(MOST_NETWORKS).filter_map(read).collect();
         surveys
             .sort_by(|(a, s), (b, t)| (t.network.measured_at, b).cmp(&(s.network.measured_at, a)));
         Ok(surveys)
@@ -258,137 +284,6 @@ pub fn read_measured_network(path: &Path) -> Result<(Vec<String>, MeasuredNetwor
 pub fn decode_measured_network(bytes: &[u8]) -> Result<(Vec<String>, MeasuredNetwork)> {
     let survey = decode(bytes)?;
     Ok((survey.hosts, survey.network))
-}
-
-/// Several surveys of parts of one cluster.
-#[derive(Clone)]
-struct Joined<'s> {
-    newest: &'s MeasuredNetwork,
-    /// For each known host its group in each level.
-    paths: HashMap<&'s str, Vec<u32>>,
-    /// Groups of one level of which a survey says that they differ. Groups are numbered across all levels.
-    apart: HashSet<(u32, u32)>,
-    groups: u32,
-}
-
-impl<'s> Joined<'s> {
-    /// Joins the surveys that have hosts of the same groups as the newest one with some of `hosts`.
-    fn of(surveys: &[&'s StoredSurvey], hosts: &[String]) -> Option<Joined<'s>> {
-        let asked: HashSet<&str> = hosts.iter().map(String::as_str).collect();
-        let with_levels = |s: &&&StoredSurvey| !s.network.is_flat();
-        let touches = |s: &&&StoredSurvey| s.hosts.iter().any(|name| asked.contains(name.as_str()));
-        let first = *surveys.iter().filter(with_levels).find(touches)?;
-        let mut joined = Joined {
-            newest: &first.network,
-            paths: HashMap::new(),
-            apart: HashSet::new(),
-            groups: 0,
-        };
-        joined.add(first);
-        let mut left: Vec<&&'s StoredSurvey> = surveys.iter().filter(with_levels).collect();
-        left.retain(|s| !std::ptr::eq(**s, first));
-        // A survey may have hosts in common with one that is added after it.
-        loop {
-            let before = left.len();
-            left.retain(|survey| !joined.add(survey));
-            if left.len() == before || left.is_empty() {
-                return Some(joined);
-            }
-        }
-    }
-
-    /// Adds a survey; `false` if it has no host in common, other levels, or contradicts what is known.
-    fn add(&mut self, survey: &'s StoredSurvey) -> bool {
-        let network = &survey.network;
-        let levels = self.newest.level_names.len();
-        let inner: HashSet<u32> =
-            network.group_of_host.iter().filter_map(|path| path.last()).copied().collect();
-        let common = survey.hosts.iter().any(|name| self.paths.contains_key(name.as_str()));
-        let fits = network.level_names.len() == levels && inner.len() <= MOST_JOINED;
-        if !fits || !(common || self.paths.is_empty()) {
-            return false;
-        }
-        let mut next = self.clone();
-        let added = next.unite(survey) && next.insert(survey);
-        if added {
-            *self = next;
-        }
-        added
-    }
-
-    /// Makes one group of known groups of which hosts are in one group of the survey; `false` if they are apart.
-    fn unite(&mut self, survey: &StoredSurvey) -> bool {
-        for level in 0..self.newest.level_names.len() {
-            let mut known: HashMap<u32, u32> = HashMap::new();
-            for (name, path) in survey.hosts.iter().zip(&survey.network.group_of_host) {
-                let Some(ours) = self.paths.get(name.as_str()).map(|path| path[level]) else {
-                    continue;
-                };
-                let one = *known.entry(path[level]).or_insert(ours);
-                if one == ours {
-                    continue;
-                }
-                if self.apart.contains(&(one, ours)) {
-                    return false;
-                }
-                self.paths
-                    .values_mut()
-                    .filter(|path| path[level] == ours)
-                    .for_each(|p| p[level] = one);
-                let moved = |group: u32| if group == ours { one } else { group };
-                self.apart = self.apart.iter().map(|&(a, b)| (moved(a), moved(b))).collect();
-                known.values_mut().for_each(|group| *group = moved(*group));
-            }
-        }
-        true
-    }
-
-    /// Adds the hosts of a survey, each of whose groups is in at most one known group; `false` if two of its
-    /// groups are in the same one, or if levels would no longer be inside each other.
-    fn insert(&mut self, survey: &'s StoredSurvey) -> bool {
-        for level in 0..self.newest.level_names.len() {
-            let mut known: HashMap<u32, u32> = HashMap::new();
-            for (name, path) in survey.hosts.iter().zip(&survey.network.group_of_host) {
-                if let Some(ours) = self.paths.get(name.as_str()) {
-                    known.insert(path[level], ours[level]);
-                }
-            }
-            let distinct: HashSet<u32> = known.values().copied().collect();
-            if distinct.len() < known.len() {
-                return false;
-            }
-            for (name, path) in survey.hosts.iter().zip(&survey.network.group_of_host) {
-                let next = self.groups;
-                let group = *known.entry(path[level]).or_insert(next);
-                self.groups += u32::from(group == next);
-                let ours = self.paths.entry(name.as_str()).or_default();
-                if ours.len() == level {
-                    ours.push(group);
-                }
-            }
-            let all: Vec<u32> = known.into_values().collect();
-            for &a in &all {
-                self.apart.extend(all.iter().filter(|&&b| b != a).map(|&b| (a, b)));
-            }
-        }
-        let paths: Vec<Vec<u32>> = self.paths.values().cloned().collect();
-        is_nested(&paths, self.newest.level_names.len())
-    }
-
-    /// The network between some hosts, if all of it is known.
-    fn answer(&self, hosts: &[String]) -> Option<MeasuredNetwork> {
-        let levels = self.newest.level_names.len();
-        let paths: Option<Vec<Vec<u32>>> =
-            hosts.iter().map(|name| self.paths.get(name.as_str()).cloned()).collect();
-        let paths = paths?;
-        let inner: HashSet<u32> = paths.iter().map(|path| path[levels - 1]).collect();
-        let certain =
-            inner.iter().all(|&a| inner.iter().all(|&b| a == b || self.apart.contains(&(a, b))));
-        certain.then(|| MeasuredNetwork {
-            group_of_host: renumbered(paths, levels),
-            ..self.newest.clone()
-        })
-    }
 }
 
 fn decode(bytes: &[u8]) -> Result<StoredSurvey> {

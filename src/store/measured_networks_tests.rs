@@ -16,6 +16,7 @@ fn network(hosts: &[u32], at: u64) -> MeasuredNetwork {
         latencies: Vec::new(),
         measured_at: at,
         evidence: Evidence::default(),
+        is_certain: true,
     }
 }
 
@@ -127,4 +128,50 @@ fn levels_have_names() {
     let network = MeasuredNetwork::of(&surveyed, 3, 5);
     assert_eq!(network.level_names, ["level2", "leaf"]);
     assert_eq!(network.group_of_host, [[0, 0], [0, 1], [1, 2]]);
+}
+
+#[test]
+fn a_survey_without_a_certain_end_replaces_nothing_and_is_forgotten_soon() {
+    let (_dir, store) = store_with(&[(&[0, 1, 4, 5], 10)]);
+    let hosts = [0, 1, 4, 5];
+    let cut = MeasuredNetwork {
+        level_names: Vec::new(),
+        group_of_host: vec![vec![]; 4],
+        bandwidths: Vec::new(),
+        measured_at: 20,
+        is_certain: false,
+        ..network(&hosts, 20)
+    };
+    store.keep_measured_network(&names(&hosts), &cut).unwrap();
+    assert_eq!(groups(&store, &hosts, 21), Some(vec![0, 0, 1, 1]));
+    let others = [2, 3, 6, 7];
+    store.keep_measured_network(&names(&others), &cut).unwrap();
+    let known = |now| store.measured_network(&names(&others), now).unwrap();
+    assert!(known(20 + LONGEST_UNCERTAIN).is_some_and(|network| network.is_flat()));
+    assert_eq!(known(21 + LONGEST_UNCERTAIN), None);
+}
+
+/// Joining compared all pairs of groups for each survey and kept the first process in MPI_Init for minutes.
+#[test]
+fn many_surveys_of_parts_of_a_large_cluster_are_joined_soon() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("s"));
+    let mut random = crate::base::random::SplitMix64::new(1);
+    let mut part = || {
+        let chosen: HashSet<u32> = (0..500).map(|_| random.below(1000) as u32).collect();
+        Vec::from_iter(chosen)
+    };
+    for at in 0..MOST_NETWORKS as u64 {
+        let hosts = part();
+        store.keep_measured_network(&names(&hosts), &network(&hosts, at)).unwrap();
+    }
+    let hosts = part();
+    let begin = std::time::Instant::now();
+    let found = groups(&store, &hosts, 100);
+    let took = begin.elapsed().as_secs_f64();
+    println!("{MOST_NETWORKS} surveys of up to 500 hosts: {took:.3} s");
+    let found = found.expect("all pairs are known");
+    for (a, &host) in hosts.iter().enumerate() {
+        assert!((0..a).all(|b| (found[a] == found[b]) == (host / 4 == hosts[b] / 4)));
+    }
 }

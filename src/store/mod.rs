@@ -22,6 +22,7 @@ mod failed_run;
 mod fitting;
 mod history;
 mod identity;
+mod joined_networks;
 mod kept_orders;
 mod measured_networks;
 mod mode;

@@ -65,7 +65,8 @@ pub fn conduct(wire: &mut dyn Wire, limits: Limits, seed: u64) -> Surveyed {
     let mut evidence = session.told();
     evidence.agreement = if groups.is_empty() { 0.0 } else { agreement };
     let reason = reason(&groups, cut, absent.len() + FEWEST_HOSTS > hosts);
-    Surveyed { levels: groups, bandwidths, latencies, absent, evidence, reason }
+    let is_certain = !cut && absent.is_empty();
+    Surveyed { levels: groups, bandwidths, latencies, absent, evidence, is_certain, reason }
 }
 
 fn or_none(found: Result<Levels, LimitReached>) -> (Levels, bool) {

@@ -6,14 +6,19 @@
 use super::matching::{pairs_across, pairs_inside, random_pairs, round_robin, shuffle};
 use super::merging::Merging;
 use super::modes::thresholds;
-use super::partition::{Agreement, PairTable, Partition, are_distinct, partitions, refines};
+use super::partition::{
+    Agreement, PairTable, Partition, are_distinct, median, partitions, refines,
+};
 use super::session::{LimitReached, Measured, Session};
 use super::surveyed::count;
 
 /// The latency across switches is at least so many times that below one.
 const RATIO: f64 = 1.1;
-/// Rounds of the held-out measurement.
-const HELD_OUT: usize = 4;
+/// Rounds of the held-out measurement; with few hosts more of them, so that there are so many pairs.
+const HELD_OUT: usize = 6;
+const PAIRS_OF_FEW: usize = 96;
+/// The share of its rounds in which pairs across groups are slower than pairs inside them.
+const ROUNDS_THAT_DIFFER: f64 = 0.8;
 /// Of its pairs, at least this share agrees with the groups. More is asked for than of exchanges, because
 /// latencies do not depend on what other pairs do.
 const VERIFIED: f64 = 0.85;
@@ -60,7 +65,7 @@ pub(super) fn of_all_pairs(session: &mut Session) -> Result<Levels, LimitReached
             refines(fine, coarse) && are_distinct(&table, fine, coarse, RATIO)
         };
         if counted.len() < MOST_LEVELS && counted.iter().all(fits) {
-            let held_out = verify(session, &partition.group, partition.threshold)?.share(2);
+            let held_out = verify(session, &partition.group, partition.threshold)?;
             if held_out >= VERIFIED {
                 counted.push(Partition { agreement: held_out, ..partition });
             }
@@ -71,24 +76,40 @@ pub(super) fn of_all_pairs(session: &mut Session) -> Result<Levels, LimitReached
     Ok(levels)
 }
 
-/// Compares groups with measurements that had no part in finding them.
-fn verify(
-    session: &mut Session,
-    groups: &[u32],
-    threshold: f64,
-) -> Result<Agreement, LimitReached> {
+/// Compares groups with measurements that had no part in finding them. Returns the smaller of the shares of pairs
+/// inside groups that are near and of pairs across groups that are far; 0 if the groups are not confirmed.
+///
+/// What disturbs a whole round makes all its pairs slow. Therefore a round has pairs of both kinds, where this is
+/// possible, and most rounds must show the difference by themselves. Two groups of two hosts have only rounds of one
+/// kind, in a random order; there are many of them.
+fn verify(session: &mut Session, groups: &[u32], threshold: f64) -> Result<f64, LimitReached> {
     let group = |host: u32| groups[host as usize];
     let mut agreement = Agreement::default();
-    for round in 0..HELD_OUT {
+    let (mut rounds, mut differ) = (0, 0);
+    for round in 0..HELD_OUT.max(PAIRS_OF_FEW / groups.len()) {
         let hosts = session.present();
-        let most = |size: usize| if round % 2 == 0 { size } else { 0 };
+        let mut coin = session.random.fork(round as u64);
+        let all_inside = coin.below(2);
+        let most = |size: usize| match (hosts.len(), size) {
+            (4, _) => all_inside,
+            (_, 2) => coin.below(2),
+            _ => (size / 4).max(1),
+        };
         let (mut pairs, left) = pairs_inside(&hosts, group, most, &mut session.random);
         pairs.extend(pairs_across(&left, group, &mut session.random));
+        let (mut inside, mut across) = (Vec::new(), Vec::new());
         for (a, b, time) in session.ping(&pairs)? {
-            agreement.add(group(a) == group(b), time <= threshold);
+            let is_inside = group(a) == group(b);
+            agreement.add(is_inside, time <= threshold);
+            if is_inside { inside.push(time) } else { across.push(time) }
+        }
+        if let Some((across, inside)) = median(&mut across).zip(median(&mut inside)) {
+            rounds += 1;
+            differ += usize::from(across >= RATIO * inside);
         }
     }
-    Ok(agreement)
+    let confirmed = differ as f64 >= ROUNDS_THAT_DIFFER * rounds as f64;
+    Ok(if confirmed { agreement.share(2) } else { 0.0 })
 }
 
 /// The levels of many hosts, from the latencies of some pairs: random ones show which levels there are, and then
@@ -114,7 +135,7 @@ pub(super) fn of_some_pairs(session: &mut Session) -> Result<Levels, LimitReache
         if !is_new || sizes.iter().filter(|&&size| size >= 2).count() < 2 {
             continue;
         }
-        let held_out = verify(session, &groups, threshold)?.share(2);
+        let held_out = verify(session, &groups, threshold)?;
         if held_out >= VERIFIED {
             levels.add(groups, held_out);
         }

@@ -23,7 +23,8 @@ pub struct Limits {
 impl Limits {
     /// The usual limits for so many hosts.
     pub fn for_hosts(hosts: usize) -> Limits {
-        let seconds = 4.0 + 0.004 * hosts as f64;
+        // All processes of the job wait meanwhile.
+        let seconds = (4.0 + 0.004 * hosts as f64).min(8.0);
         Limits { seconds, bytes_per_host: 256 << 20, bytes_per_exchange: 4 << 20 }
     }
 }

@@ -19,6 +19,8 @@ pub struct Surveyed {
     pub absent: Vec<u32>,
     /// What was done.
     pub evidence: Evidence,
+    /// Whether the survey came to its end, with all hosts. If not, it says nothing for later launches.
+    pub is_certain: bool,
     /// Why there are these levels or none: a sentence without a full stop.
     pub reason: String,
 }

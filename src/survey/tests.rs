@@ -70,6 +70,47 @@ fn flat_networks() {
     }
 }
 
+/// A flat network whose rounds are slow as a whole now and then, as if the clock of the processors changed.
+struct SlowRounds {
+    hosts: usize,
+    random: crate::base::random::SplitMix64,
+    slow: f64,
+}
+
+impl Wire for SlowRounds {
+    fn hosts(&self) -> usize {
+        self.hosts
+    }
+
+    fn run(&mut self, round: &Round) -> Vec<Option<f64>> {
+        let factor = if self.random.unit() < self.slow { 1.5 } else { 1.0 };
+        let mut time = || factor * 20e-6 * (1.0 + 0.02 * self.random.unit());
+        match round.probe {
+            Probe::Ping { .. } => round.pairs.iter().map(|_| Some(time())).collect(),
+            Probe::Exchange { .. } => vec![Some(0.01); round.pairs.len()],
+        }
+    }
+
+    fn elapsed(&self) -> f64 {
+        0.0
+    }
+}
+
+/// The held-out rounds were inside groups and across groups by turns, so that slow rounds looked like switches.
+#[test]
+fn slow_rounds_are_no_switches() {
+    for hosts in [4, 5, 8, 12, 16] {
+        for slow in [0.2, 0.5, 0.7] {
+            let wrong = (0..200).filter(|&seed| {
+                let random = crate::base::random::SplitMix64::new(seed);
+                let mut wire = SlowRounds { hosts, random, slow };
+                !conduct(&mut wire, Limits::for_hosts(hosts), seed).is_flat()
+            });
+            assert_eq!(wrong.count(), 0, "{hosts} hosts, {slow}");
+        }
+    }
+}
+
 #[test]
 fn levels_of_latency() {
     for seed in 0..6 {

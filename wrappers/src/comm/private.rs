@@ -9,6 +9,7 @@ use crate::comm::handle;
 use crate::comm::request::{PendingGather, begun, wait};
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
+use crate::mpi::ucx;
 use crate::sys::memory;
 use libc::c_int;
 use serde::Serialize;
@@ -67,8 +68,10 @@ impl<A: Abi> PrivateComm<A> {
     }
 
     /// A receive failed, so a message may stay on this communicator. Such a communicator is not freed: MPICH 5
-    /// raises an error for its messages, and no error handler of the communicator receives this error.
+    /// raises an error for its messages, and no error handler of the communicator receives this error. UCX must not
+    /// warn of it on standard output.
     pub fn leaves_message(&self) {
+        ucx::only_errors();
         self.has_unreceived.set(true);
     }
 

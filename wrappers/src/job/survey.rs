@@ -38,7 +38,7 @@ pub fn take_part<A: Abi>(job: &PrivateComm<A>, call: &SurveyCall) {
         if order.kind == Kind::End {
             return;
         }
-        let seconds = guarded(|| buffers.play(job, &order, Instant::now()));
+        let seconds = buffers.play_guarded(job, &order, Instant::now());
         buffers.report(job, &order, seconds.unwrap_or(f64::NAN));
     }
 }
@@ -133,8 +133,7 @@ impl<A: Abi> Wire for MpiWire<'_, A> {
         }
         if let Some((k, mut order)) = mine {
             order.begin_after = begin.saturating_sub(sent.elapsed());
-            let (job, buffers) = (self.job, &mut self.buffers);
-            let seconds = guarded(|| buffers.play(job, &order, Instant::now()));
+            let seconds = self.buffers.play_guarded(self.job, &order, Instant::now());
             answers[k / 2][k % 2] = seconds.unwrap_or(f64::NAN);
         }
         let deadline = sent + begin + PATIENCE + EXTRA;

@@ -8,6 +8,7 @@ use crate::comm::private::PrivateComm;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use crate::sys::lasting;
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use std::time::{Duration, Instant};
 
@@ -115,14 +116,32 @@ impl<A: Abi> Pending<A> {
 
     /// The seconds that the report states; `None` if it does not come before the deadline.
     pub fn end(&mut self, job: &PrivateComm<A>, deadline: Instant) -> Option<f64> {
-        let request = self.request.take()?;
-        if finish::<A>(&mut [request], deadline).is_err() {
+        let Some(request) = self.request.take() else {
+            // The report will come nevertheless.
             job.leaves_message();
-            lasting::kept(std::mem::take(&mut self.buffer).leak());
+            return None;
+        };
+        if finish::<A>(&mut [request], deadline).is_err() {
+            given_up(job, &mut self.buffer);
             return None;
         }
         Some(f64::from_le_bytes(self.buffer.as_slice().try_into().ok()?))
     }
+}
+
+/// After a panic between the beginning and the end.
+impl<A: Abi> Drop for Pending<A> {
+    fn drop(&mut self) {
+        if self.request.is_some() {
+            lasting::kept(std::mem::take(&mut self.buffer).leak());
+        }
+    }
+}
+
+/// Keeps a buffer that MPI may use later, because its request did not end. Its message may stay unreceived.
+fn given_up<A: Abi>(job: &PrivateComm<A>, buffer: &mut Vec<u8>) {
+    job.leaves_message();
+    lasting::kept(std::mem::take(buffer).leak());
 }
 
 /// The buffers of a process.
@@ -130,9 +149,34 @@ impl<A: Abi> Pending<A> {
 pub struct Buffers {
     out: Vec<u8>,
     into: Vec<u8>,
+    /// How often they were given up.
+    losses: u32,
 }
 
+/// After so many losses of its buffers, a process exchanges nothing more: they cost memory, and the time of others.
+const MOST_LOSSES: u32 = 2;
+
 impl Buffers {
+    /// [`Buffers::play`] behind a barrier for panics, after which MPI may still use the buffers.
+    pub fn play_guarded<A: Abi>(
+        &mut self,
+        job: &PrivateComm<A>,
+        order: &Order,
+        arrived: Instant,
+    ) -> Option<f64> {
+        let played = guarded(|| Some(self.play(job, order, arrived)));
+        if played.is_none() {
+            self.give_up(job);
+        }
+        played.flatten()
+    }
+
+    fn give_up<A: Abi>(&mut self, job: &PrivateComm<A>) {
+        self.losses += 1;
+        given_up(job, &mut self.out);
+        given_up(job, &mut self.into);
+    }
+
     /// Sends the time of a part to rank 0.
     pub fn report<A: Abi>(&mut self, job: &PrivateComm<A>, order: &Order, seconds: f64) {
         self.resize(SMALL);
@@ -143,12 +187,15 @@ impl Buffers {
 
     /// Does what an order says, which came at `arrived`. Returns the seconds, or `None` if the partner is too
     /// late.
-    pub fn play<A: Abi>(
+    fn play<A: Abi>(
         &mut self,
         job: &PrivateComm<A>,
         order: &Order,
         arrived: Instant,
     ) -> Option<f64> {
+        if self.losses >= MOST_LOSSES {
+            return None;
+        }
         let deadline = arrived + order.begin_after + order.patience;
         let bytes = match order.kind {
             Kind::Exchange => usize::try_from(order.amount).ok()?,
@@ -190,8 +237,13 @@ impl Buffers {
         let came = receive(job, partner, tag, &mut self.into[..bytes]);
         let sent = send(job, partner, tag, &self.out[..bytes]);
         let requests: Vec<A::Request> = came.into_iter().chain(sent).collect();
-        let begun = requests.len() == 2;
-        self.finish(job, &requests, deadline).filter(|()| begun)
+        if requests.len() < 2 {
+            // What the partner sends or awaits has no counterpart.
+            job.leaves_message();
+            self.finish(job, &requests, deadline);
+            return None;
+        }
+        self.finish(job, &requests, deadline)
     }
 
     /// Waits for requests that use the buffers. If they do not end in time, the buffers are given up.
@@ -208,10 +260,7 @@ impl Buffers {
         if finish::<A>(&mut requests, deadline).is_ok() {
             return Some(());
         }
-        job.leaves_message();
-        for buffer in [&mut self.out, &mut self.into] {
-            lasting::kept(std::mem::take(buffer).leak());
-        }
+        self.give_up(job);
         None
     }
 
