@@ -5,7 +5,7 @@
 //! apart if they share a bit. The time is linear in the hosts of the surveys, except that the groups of an answer are
 //! compared in pairs.
 
-use super::measured_networks::{MeasuredNetwork, StoredSurvey, renumbered};
+use super::stored_survey::{MeasuredNetwork, StoredSurvey, renumbered};
 use std::collections::{HashMap, HashSet};
 
 /// Surveys that are joined: the bits of a mask.

@@ -1,6 +1,10 @@
 //! Tests of measured networks in the store.
 
 use super::*;
+use crate::store::stored_survey::{LONGEST_UNCERTAIN, renumbered};
+use crate::store::{LONGEST_KEPT, MeasuredNetwork};
+use crate::survey::{Evidence, Surveyed};
+use std::collections::HashSet;
 
 fn names(hosts: &[u32]) -> Vec<String> {
     hosts.iter().map(|host| format!("n{host}")).collect()

@@ -35,6 +35,7 @@ mod runs;
 mod signature;
 pub mod spill;
 mod standing;
+mod stored_survey;
 mod user_choice;
 mod verdict;
 
@@ -45,9 +46,7 @@ pub use fitting::{Fit, Fitting};
 pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for, program_id, program_of_key};
 pub use kept_orders::{KeptOrder, MOST_ORDERS};
-pub use measured_networks::{
-    LONGEST_KEPT, MOST_NETWORKS, MeasuredNetwork, decode_measured_network, read_measured_network,
-};
+pub use measured_networks::{MOST_NETWORKS, decode_measured_network, read_measured_network};
 pub use mode::LaunchMode;
 pub use placement::Placement;
 pub use record::{Constructed, Launch, Record, Unfinished};
@@ -56,4 +55,5 @@ pub use refused_records::{Held, RefusedRecords, in_order};
 pub use runs::{MOST_KINDS, Run};
 pub use signature::Signature;
 pub use standing::{Completeness, Standing};
+pub use stored_survey::{LONGEST_KEPT, MeasuredNetwork};
 pub use verdict::{Finding, Verdict};
