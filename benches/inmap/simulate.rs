@@ -174,7 +174,14 @@ fn simulate(arguments: &Arguments) -> Result<(), Failure> {
     println!("  of that cutting the parts {cutting:.3} s, one node {longest:.4} s at most");
     steps.on_rank_0 += cutting + longest;
     let order = network.joined(answers.iter().map(Vec::as_slice)).ok_or("no permutation")?;
-    let decision = decide::judge(network.graph(), tree, &slots, order, &options)?;
+    let question = decide::Question {
+        graph: network.graph(),
+        traffic: None,
+        topology: tree,
+        slot_of_process: &slots,
+        options: &options,
+    };
+    let decision = question.judge(order)?;
     steps.done("joined and judged", true);
     println!("{}", decision.reason);
     println!(
