@@ -7,9 +7,9 @@
 mod earlier_launches;
 mod engine_version;
 pub mod mixed_ranks;
+mod order_cost;
 #[cfg(test)]
 mod pinned_answers;
-mod order_cost;
 mod question;
 mod two_phase;
 mod wording;

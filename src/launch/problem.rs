@@ -13,7 +13,7 @@ use crate::matrix::CommMatrix;
 use crate::options::Settings;
 use crate::sources::Choice;
 use crate::store::{KeptOrder, Placement, Signature, Store};
-use crate::topology::Topology;
+use crate::topology::{Rails, Topology};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,10 +186,14 @@ fn signature_of_given(settings: &Settings, topology: &dyn Topology, slots: &[usi
         .bytes(topology.name().as_bytes())
         .words(slots.iter().map(|&slot| slot as u64));
     let rest = specification.split_once(':').map_or("", |(_, rest)| rest);
-    for part in rest.split(['@', ',', ';']).chain([rest]) {
+    let behind_count = rest.split_once(':').map(|(_, file)| file);
+    for part in rest.split(['@', ',', ';']).chain([rest]).chain(behind_count) {
         if let Ok(content) = file::read(Path::new(part), LARGEST) {
             signature = signature.bytes(&content);
         }
+    }
+    if topology.rails().is_some_and(Rails::have_choice) {
+        signature = signature.word(rails::VERSION);
     }
     if slots.is_empty() {
         return signature.value();

@@ -1,7 +1,7 @@
 //! All metrics of a mapping at once.
 
-use super::rails::{RailLoads, rail_loads};
 use super::congestion;
+use super::rails::{RailLoads, rail_loads};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::SparseMatrix;
 use crate::topology::Topology;

@@ -173,7 +173,8 @@ mod tests {
     #[test]
     fn rails_without_slots_cannot_be_used() {
         let matrix = matrix(&[(0, 4, 10)]);
-        let loads = RailLoads::new(&matrix, &rails(2, 3, &[1; 4]), &|slot| slot / 4, &[0, 1, 2, 3, 4]);
+        let loads =
+            RailLoads::new(&matrix, &rails(2, 3, &[1; 4]), &|slot| slot / 4, &[0, 1, 2, 3, 4]);
         assert_eq!((loads.uneven_cost, loads.imbalance), (0, 3.0));
     }
 

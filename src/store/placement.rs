@@ -37,22 +37,22 @@ impl Placement {
         Placement { node_of_process, node_names, ..Placement::default() }
     }
 
-    /// The rails of the nodes, with process k on slot k; `None` if no rail of a process is known.
+    /// The rails of the nodes, with process k on slot k; `None` if none is known.
     pub fn rails(&self) -> Option<Rails> {
         let devices = &self.devices;
         let mut first = Vec::new();
         let mut rails = Vec::new();
         for ((node, node_name), names) in (0..).zip(&self.node_names).zip(&devices.rails_of_node) {
             first.push(rails.len());
-            let rail = |name: &String| Rail { node, node_name: node_name.clone(), name: name.clone() };
+            let rail =
+                |name: &String| Rail { node, node_name: node_name.clone(), name: name.clone() };
             rails.extend(names.iter().map(rail));
         }
         let nodes = self.node_of_process.iter().enumerate();
-        let of_process = nodes.map(|(process, &node)| {
-            Some(first.get(node as usize)? + devices.rail_of(process)?)
-        });
+        let of_process = nodes
+            .map(|(process, &node)| Some(first.get(node as usize)? + devices.rail_of(process)?));
         let of_process: Vec<Option<usize>> = of_process.collect();
-        of_process.iter().any(Option::is_some).then_some(())?;
+        (!rails.is_empty()).then_some(())?;
         let price = self.level_costs.first().copied().unwrap_or(costs::NODE);
         Rails::new(rails, of_process, price).ok()
     }
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(placement.rails(), None);
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
         placement.devices.rails_of_node = vec![names(&["x"]), names(&["x", "y"])];
-        assert_eq!(placement.rails(), None);
+        assert!(!placement.rails().unwrap().have_choice(), "no rail of a process is known");
         placement.devices.rail_of_process = vec![1, crate::store::NO_DEVICE, 0];
         let rails = placement.rails().unwrap();
         assert_eq!([0, 1, 2].map(|process| rails.of(process)), [Some(2), None, Some(1)]);

@@ -74,7 +74,15 @@ impl<'a> Subset<'a> {
             slots.iter().copied().chain(others).map(|v| v as u32).collect()
         });
         let new_vertex = inverse(&old_vertex);
-        Ok(Subset { whole: kept, slots: slots.to_vec(), tree, rails, points, old_vertex, new_vertex })
+        Ok(Subset {
+            whole: kept,
+            slots: slots.to_vec(),
+            tree,
+            rails,
+            points,
+            old_vertex,
+            new_vertex,
+        })
     }
 }
 

@@ -34,7 +34,8 @@ impl Parts {
             let alike = places.iter().all(|&place| node.movable(place) == Some(rail));
             alike.then_some(Part { places, rail })
         };
-        let several = depths.into_iter().map(|groups| groups.into_iter().filter_map(part).collect());
+        let several =
+            depths.into_iter().map(|groups| groups.into_iter().filter_map(part).collect());
         Parts {
             several: several.filter(|parts: &Vec<Part>| parts.len() > 1).collect(),
             single: order.iter().filter_map(|&place| part(vec![place])).collect(),

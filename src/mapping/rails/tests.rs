@@ -6,7 +6,12 @@ use crate::topology::{Tree, WithRails, parse};
 use proptest::prelude::*;
 
 /// Nodes of `arity` with the rails of their places.
-fn machine(nodes: usize, arity: &[usize], rails_of_node: usize, of_place: &[usize]) -> Box<dyn Topology> {
+fn machine(
+    nodes: usize,
+    arity: &[usize],
+    rails_of_node: usize,
+    of_place: &[usize],
+) -> Box<dyn Topology> {
     let arity: Vec<usize> = [&[nodes], arity].concat();
     let costs = [100, 10, 4, 1];
     let tree = Tree::regular(&arity, &costs[..arity.len()]).unwrap().with_node_level(Some(0));
@@ -25,27 +30,36 @@ fn cost(matrix: &SparseMatrix, topology: &dyn Topology, slots: &[usize]) -> u128
 }
 
 fn spread_given(matrix: &SparseMatrix, topology: &dyn Topology, fixed: &[u32]) -> Vec<usize> {
-    let mut slots: Vec<usize> = (0..matrix.tasks()).collect();
+    spread_from((0..matrix.tasks()).collect(), matrix, topology, fixed)
+}
+
+fn spread_from(
+    given: Vec<usize>,
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    fixed: &[u32],
+) -> Vec<usize> {
+    let mut slots = given.clone();
     let changed = spread(&Graph::from_traffic(matrix), matrix, topology, fixed, &mut slots);
-    assert_eq!(changed, slots.iter().enumerate().any(|(task, &slot)| task != slot));
+    assert_eq!(changed, slots != given);
     slots
 }
 
-/// The lowest cost over all permutations inside the nodes, node after node: what one node does changes nothing for
-/// another.
-fn least(matrix: &SparseMatrix, topology: &dyn Topology, size: usize) -> u128 {
-    let mut slots: Vec<usize> = (0..matrix.tasks()).collect();
+/// The mapping with the lowest cost over all permutations inside the nodes, node after node: what one node does changes
+/// nothing for another.
+fn least(tasks: usize, size: usize, cost: &dyn Fn(&[usize]) -> u128) -> Vec<usize> {
+    let mut slots: Vec<usize> = (0..tasks).collect();
     for first in (0..slots.len()).step_by(size) {
         let mut best = (u128::MAX, slots.clone());
         permutations(&mut slots, first, first + size, &mut |slots| {
-            let found = cost(matrix, topology, slots);
+            let found = cost(slots);
             if found < best.0 {
                 best = (found, slots.to_vec());
             }
         });
         slots = best.1;
     }
-    cost(matrix, topology, &slots)
+    slots
 }
 
 fn permutations(list: &mut [usize], from: usize, to: usize, visit: &mut dyn FnMut(&[usize])) {
@@ -121,7 +135,7 @@ fn largest_numbers_do_not_overflow() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Compared with all permutations of nodes of five and six places.
+    /// Compared with all permutations of nodes of six places. The given mapping is the best one without rails.
     #[test]
     fn no_node_gets_worse_and_most_are_as_good_as_can_be(
         bytes in prop::collection::vec((0u32..12, 0u32..12, 1u64..100), 1..40),
@@ -132,19 +146,21 @@ proptest! {
         let arity: &[usize] = if two_levels { &[2, 3] } else { &[3, 2] };
         let topology = machine(2, arity, 3, &of_place);
         let matrix = matrix(12, &bytes);
-        let given: Vec<usize> = (0..12).collect();
-        let before = cost(&matrix, topology.as_ref(), &given);
+        let graph = Graph::from_traffic(&matrix);
+        let given = least(12, 6, &|slots| hop_bytes(&graph, topology.as_ref(), slots));
+        let of = |slots: &[usize]| cost(&matrix, topology.as_ref(), slots);
+        let before = of(&given);
         let fixed: Vec<u32> = fixed.into_iter().collect();
-        let slots = spread_given(&matrix, topology.as_ref(), &fixed);
-        let after = cost(&matrix, topology.as_ref(), &slots);
+        let slots = spread_from(given.clone(), &matrix, topology.as_ref(), &fixed);
+        let after = of(&slots);
         prop_assert!(after <= before, "{after} > {before}");
-        prop_assert_eq!(&slots, &spread_given(&matrix, topology.as_ref(), &fixed));
+        prop_assert_eq!(&slots, &spread_from(given.clone(), &matrix, topology.as_ref(), &fixed));
         for (task, &slot) in slots.iter().enumerate() {
             prop_assert_eq!(slot / 6, task / 6, "a task left its node");
         }
-        prop_assert!(fixed.iter().all(|&task| slots[task as usize] == task as usize));
+        prop_assert!(fixed.iter().all(|&task| slots[task as usize] == given[task as usize]));
         if fixed.is_empty() {
-            let least = least(&matrix, topology.as_ref(), 6);
+            let least = of(&least(12, 6, &of));
             prop_assert!(after >= least);
             prop_assert!(after * 100 <= least * 115, "{after} is far above {least}, before {before}");
         }
