@@ -1,18 +1,18 @@
 //! What the search for a rank order of a large job costs the process that does it, without MPI.
 //!
-//! `cargo bench --bench inmap [-- --tasks AxBxC --pattern NAME --topology T --node SLOTS --quick]`
+//! `cargo bench --bench inmap [-- --tasks AxBxC --pattern NAME --topology T --node SLOTS --rails N --quick]`
 //!
 //! The rows of all tasks come in one by one through a pipe, encoded as in the job, from a child that
 //! makes them up; so the memory of this process is that of rank 0. Then what rank 0 does in MPI_Init:
 //! signature, affinity graph, network phase; the node phase of its own node (those of the others run on
 //! their nodes at the same time; all are done here one after the other, and counted apart); joining and
-//! judging. At last the order is kept and found again. Prints CPU seconds of each step and the most
+//! judging. With rails, the slots of each node have so many, and its tasks are spread over them. At last the order is kept and found again. Prints CPU seconds of each step and the most
 //! memory so far (VmHWM), and fails if an answer is not a permutation.
 
 use rankweave::decide::{self, Network, Options};
 use rankweave::matrix::{Collected, Graph, Kind, Traffic, synthetic};
 use rankweave::store::{KeptOrder, Signature, Store};
-use rankweave::topology::{Topology, parse};
+use rankweave::topology::{Rail, Rails, Topology, WithRails, parse};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -28,6 +28,7 @@ struct Arguments {
     pattern: String,
     topology: String,
     node: usize,
+    rails: usize,
 }
 
 fn arguments() -> Arguments {
@@ -44,6 +45,7 @@ fn arguments() -> Arguments {
         pattern: value("--pattern", "stencil27"),
         topology: value("--topology", topology),
         node: value("--node", "64").parse().unwrap_or(64),
+        rails: value("--rails", "1").parse().unwrap_or(1),
     }
 }
 
@@ -133,8 +135,32 @@ fn edges_of(graph: &Graph) -> String {
     format!("{} tasks, {} pairs", graph.vertices(), graph.edges())
 }
 
-fn simulate(arguments: &Arguments) -> Result<(), Failure> {
+/// The topology; with several rails, each part of the slots of a node has one of them.
+fn machine(arguments: &Arguments) -> Result<Box<dyn Topology>, Failure> {
+    let (node, rails) = (arguments.node, arguments.rails);
     let topology = parse(&arguments.topology)?;
+    if rails < 2 {
+        return Ok(topology);
+    }
+    let tree = topology.as_tree().ok_or("rails need a tree")?;
+    let slots = tree.slots();
+    let nodes = slots / node;
+    let level =
+        (0..tree.levels()).find(|&level| tree.groups(level)[slots - 1] as usize + 1 == nodes);
+    let tree = tree.clone().with_node_level(Some(level.ok_or("no level has such nodes")?));
+    let rail = |k: usize| Rail {
+        node: (k / rails) as u32,
+        node_name: (k / rails).to_string(),
+        name: (k % rails).to_string(),
+    };
+    let of_slot = (0..slots).map(|slot| Some(slot / node * rails + slot % node * rails / node));
+    let price = tree.distance(0, node);
+    let rails = Rails::new((0..nodes * rails).map(rail).collect(), of_slot.collect(), price)?;
+    Ok(WithRails::on(Box::new(tree), Some(rails)))
+}
+
+fn simulate(arguments: &Arguments) -> Result<(), Failure> {
+    let topology = machine(arguments)?;
     let mut steps = Steps { last: cpu(), on_rank_0: 0.0 };
     let collected = gather(arguments)?;
     steps.done("rows decoded and collected", true);
@@ -147,6 +173,7 @@ fn simulate(arguments: &Arguments) -> Result<(), Failure> {
     let slots: Vec<usize> = (0..tasks).collect();
     let nodes: Vec<u32> = slots.iter().map(|&slot| (slot / arguments.node) as u32).collect();
     let graph = matrix.affinity();
+    let traffic = decide::traffic_of_rails(&matrix, topology.as_ref());
     drop(matrix);
     steps.done(&format!("affinity graph ({})", edges_of(&graph)), true);
     let options = Options { min_gain_percent: 0.0, ..Options::default() };
@@ -174,7 +201,18 @@ fn simulate(arguments: &Arguments) -> Result<(), Failure> {
     println!("  of that cutting the parts {cutting:.3} s, one node {longest:.4} s at most");
     steps.on_rank_0 += cutting + longest;
     let order = network.joined(answers.iter().map(Vec::as_slice)).ok_or("no permutation")?;
-    let decision = decide::judge(network.graph(), tree, &slots, order, &options)?;
+    let question = decide::Question {
+        graph: network.graph(),
+        traffic: traffic.as_ref(),
+        topology: tree,
+        slot_of_process: &slots,
+        options: &options,
+    };
+    let order = question.spread(order);
+    if traffic.is_some() {
+        steps.done("tasks spread over the rails", true);
+    }
+    let decision = question.judge(order)?;
     steps.done("joined and judged", true);
     println!("{}", decision.reason);
     println!(

@@ -1,9 +1,12 @@
 //! What a distance and a route cost, and how much memory a topology takes.
 //!
 //! `cargo bench --bench topology`: nanoseconds of CPU per random distance and per link of a random
-//! route, bytes per slot after all of that.
+//! route, bytes per slot after all of that. Then the seconds to read fabric files of 10 016 hosts.
+//! `cargo bench --bench topology -- fabric 4` reads one file of a fabric with 4 rails, once.
 
-use rankweave::topology::{Topology, parse};
+mod fabric;
+
+use rankweave::topology::{Topology, parse, read_fabric};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -67,7 +70,46 @@ fn row(spec: &str) {
     );
 }
 
+/// The hosts of the fabric files.
+const HOSTS: usize = 10_016;
+
+/// The lowest time of a few runs to read the file of a fabric, in seconds, with its size in MB.
+fn read(rails: usize, runs: usize) -> std::io::Result<(f64, f64)> {
+    let name = format!("rankweave-bench-fabric-{}.txt", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let text = fabric::text(HOSTS, rails);
+    std::fs::write(&path, &text)?;
+    let once = || {
+        let start = Instant::now();
+        match read_fabric(&path.display().to_string()) {
+            Ok(topology) => assert_eq!(topology.slots(), HOSTS),
+            Err(error) => println!("{error}"),
+        }
+        start.elapsed().as_secs_f64()
+    };
+    let best = (0..runs).map(|_| once()).fold(f64::INFINITY, f64::min);
+    std::fs::remove_file(&path)?;
+    Ok((best, text.len() as f64 / 1e6))
+}
+
+fn fabrics(rails: &[usize], runs: usize) {
+    println!("fabric file | hosts | rails | MB | s to read");
+    for &rails in rails {
+        match read(rails, runs) {
+            Ok((seconds, size)) => {
+                println!("ibnetdiscover | {HOSTS} | {rails} | {size:.1} | {seconds:.3}");
+            }
+            Err(error) => println!("ibnetdiscover: {error}"),
+        }
+    }
+}
+
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(at) = words.iter().position(|word| word == "fabric") {
+        let rails = words.get(at + 1).and_then(|word| word.parse().ok()).unwrap_or(4);
+        return fabrics(&[rails], 1);
+    }
     println!(
         "topology | slots | s to build | ns per distance | ns per link of a route | bytes per slot"
     );
@@ -97,4 +139,6 @@ fn main() {
         row(&format!("graph:{}", path.display()));
         let _ = std::fs::remove_file(path);
     }
+    println!();
+    fabrics(&[1, 4, 8], 7);
 }

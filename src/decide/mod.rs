@@ -7,23 +7,26 @@
 mod earlier_launches;
 mod engine_version;
 pub mod mixed_ranks;
+mod order_cost;
 #[cfg(test)]
 mod pinned_answers;
+mod question;
 mod two_phase;
 mod wording;
 
 pub use earlier_launches::{ENOUGH, FLOOR, Judgement, LaunchTimes, median};
 pub use engine_version::ENGINE_VERSION;
+pub use question::{Question, traffic_of_rails};
 pub use two_phase::{Network, NodeAssignment, Part};
 pub use wording::kept;
 
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::base::permutation::is_permutation;
+use crate::base::permutation::identity;
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, TaskGrid};
-use crate::matrix::{CommMatrix, Graph};
-use crate::metrics;
+use crate::matrix::CommMatrix;
 use crate::options::Settings;
 use crate::topology::Topology;
+use order_cost::OrderCost;
 use std::time::Duration;
 
 /// What the user allows the decision to do.
@@ -31,7 +34,8 @@ use std::time::Duration;
 pub struct Options {
     /// Tasks that keep their process (task t on process t).
     pub fixed: Vec<u32>,
-    /// Predicted gain in percent of hop-bytes below which nothing is changed.
+    /// Predicted gain below which nothing is changed, in percent of the hop-bytes, or of the hop-bytes and what uneven
+    /// rails cost.
     pub min_gain_percent: f64,
     /// Seed of randomized algorithms.
     pub seed: u64,
@@ -103,45 +107,28 @@ pub fn decide(
         builder = builder.fix(task, slot_of_process[task as usize]);
     }
     let problem = builder.build()?;
-    let before = metrics::hop_bytes(&graph, topology, slot_of_process);
-    if before == 0 {
-        return Ok(stay(tasks, before, kept(wording::NOTHING_TRAVELS)));
+    let traffic = traffic_of_rails(matrix, topology);
+    let traffic = traffic.as_ref();
+    let question = Question { graph: &graph, traffic, topology, slot_of_process, options };
+    let before = question.cost(&identity(tasks));
+    if before.total() == 0 {
+        return Ok(stay(tasks, 0, kept(wording::NOTHING_TRAVELS)));
     }
     let mut budget = Budget::within(options.time_limit);
     let outcome = Auto.map(&problem, &mut budget)?;
-    let decision = concluded(before, outcome.hop_bytes, outcome.place_of_task, options);
+    let (order, after) = match traffic {
+        Some(_) => {
+            let order = question.spread(outcome.place_of_task);
+            let cost = question.cost(&order);
+            (order, cost)
+        }
+        None => {
+            let cost = OrderCost { hop_bytes: outcome.hop_bytes, rails: None };
+            (outcome.place_of_task, cost)
+        }
+    };
+    let decision = question.concluded(&before, &after, order);
     Ok(Decision { cut: budget.expired(), ..decision })
-}
-
-/// The decision about an order that was found in parts ([`Network`]): whether it is worth it.
-///
-/// Errors: sizes that do not fit together, an order that is no permutation or moves fixed tasks.
-pub fn judge(
-    graph: &Graph,
-    topology: &dyn Topology,
-    slot_of_process: &[usize],
-    process_of_task: Vec<u32>,
-    options: &Options,
-) -> Result<Decision> {
-    let tasks = graph.vertices();
-    check(tasks, slot_of_process, options)?;
-    let sound = process_of_task.len() == tasks && is_permutation(&process_of_task);
-    let stays = |&t: &u32| process_of_task.get(t as usize) == Some(&t);
-    if !sound || !options.fixed.iter().all(stays) {
-        return Err(Error::new(
-            ErrorKind::Infeasible,
-            "the rank order that was found is no \
-                                                      permutation, or moves a fixed task",
-        ));
-    }
-    let before = metrics::hop_bytes(graph, topology, slot_of_process);
-    if before == 0 {
-        return Ok(stay(tasks, before, kept(wording::NOTHING_TRAVELS)));
-    }
-    let slot_of_task: Vec<usize> =
-        process_of_task.iter().map(|&p| slot_of_process[p as usize]).collect();
-    let after = metrics::hop_bytes(graph, topology, &slot_of_task);
-    Ok(concluded(before, after, process_of_task, options))
 }
 
 /// The effort of the search for jobs of this size, which wait for the answer inside MPI_Init.
@@ -178,23 +165,6 @@ fn stay(tasks: usize, cost: u128, reason: String) -> Decision {
         cost_before: cost,
         cost_after: cost,
         reason,
-        cut: false,
-    }
-}
-
-/// The decision for an order; the launcher's order if it gains too little.
-fn concluded(before: u128, after: u128, order: Vec<u32>, options: &Options) -> Decision {
-    let gain = 100.0 * (1.0 - after as f64 / before as f64);
-    if after >= before || gain < options.min_gain_percent {
-        let reason = wording::too_little_gain(gain, options.min_gain_percent);
-        return stay(order.len(), before, reason);
-    }
-    Decision {
-        process_of_task: order,
-        changed: true,
-        cost_before: before,
-        cost_after: after,
-        reason: wording::predicted(before, after, gain),
         cut: false,
     }
 }

@@ -13,7 +13,7 @@
 //! Limits: the questions are small, so they take seconds without optimization. What only acts
 //! on more than some ten thousand tasks (search group by group, clusters handed down) is not pinned.
 
-use super::{ENGINE_VERSION, Network, Options, decide, judge};
+use super::{ENGINE_VERSION, Network, Options, Question, decide};
 use crate::mapping::{Budget, Objective, Outcome, Problem, TaskGrid, by_name, generators};
 use crate::matrix::synthetic::pattern;
 use crate::matrix::{CommMatrix, Graph, SparseMatrix, Traffic};
@@ -209,7 +209,14 @@ fn launch(question: &str) -> String {
         let parts = network.parts(&found, topology.as_ref(), &slots, 1);
         let placed: Vec<_> = parts.map(|part| part.place(limit).unwrap()).collect();
         let order = network.joined(placed.iter().map(Vec::as_slice)).unwrap();
-        let judged = judge(network.graph(), topology.as_ref(), &slots, order, &options).unwrap();
+        let question = Question {
+            graph: network.graph(),
+            traffic: None,
+            topology: topology.as_ref(),
+            slot_of_process: &slots,
+            options: &options,
+        };
+        let judged = question.judge(order).unwrap();
         let permutation = of(&judged.process_of_task);
         write!(answer, " {} {} {permutation:016x}", found.cost, judged.cost_after).unwrap();
     }

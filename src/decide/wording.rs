@@ -1,5 +1,6 @@
 //! The sentence that tells the user what was decided, with figures.
 
+use super::order_cost::OrderCost;
 use crate::base::quantity::bytes;
 
 /// The launcher's order costs nothing.
@@ -11,18 +12,28 @@ pub fn kept(why: &str) -> String {
 }
 
 /// The rank order changes.
-pub(super) fn predicted(before: u128, after: u128, gain: f64) -> String {
-    format!("predicted hop-bytes {} → {} ({})", bytes(before), bytes(after), change(gain))
+pub(super) fn predicted(before: &OrderCost, after: &OrderCost) -> String {
+    let figures = |what: &str, before: u128, after: u128| {
+        format!("{what} {} → {} ({})", bytes(before), bytes(after), change(before, after))
+    };
+    let mut text = figures("predicted hop-bytes", before.hop_bytes, after.hop_bytes);
+    if let (Some(before), Some(after)) = (&before.rails, &after.rails) {
+        let [before, after] = [before, after].map(|rails| u128::from(rails.busiest));
+        text.push_str(&figures(", bytes of the busiest rail", before, after));
+    }
+    text
 }
 
 /// The launcher's order stays: no better order was found, or its gain is below the threshold.
-pub(super) fn too_little_gain(gain: f64, threshold: f64) -> String {
+/// The gain is one of hop-bytes, or of hop-bytes and rails.
+pub(super) fn too_little_gain(gain: f64, threshold: f64, rails: bool) -> String {
     if gain <= 0.0 {
         return kept("the search found no better rank order");
     }
     let share = if is_tiny(gain) { LESS_THAN_SHOWN.into() } else { format!("only {gain:.1} %") };
+    let cost = if rails { "the cost of hop-bytes and rails" } else { "the hop-bytes" };
     kept(&format!(
-        "the best rank order found saves {share} of the hop-bytes; the threshold (--min-gain) is {threshold} %"
+        "the best rank order found saves {share} of {cost}; the threshold (--min-gain) is {threshold} %"
     ))
 }
 
@@ -34,27 +45,50 @@ fn is_tiny(gain: f64) -> bool {
     gain < 0.05
 }
 
-/// The change of the hop-bytes for a gain in percent.
-fn change(gain: f64) -> String {
-    if is_tiny(gain) { LESS_THAN_SHOWN.into() } else { format!("-{gain:.1} %") }
+/// The change of a figure in percent.
+fn change(before: u128, after: u128) -> String {
+    let gain = 100.0 * (1.0 - after as f64 / before.max(1) as f64);
+    if after == before {
+        "unchanged".into()
+    } else if is_tiny(gain.abs()) {
+        LESS_THAN_SHOWN.into()
+    } else {
+        format!("{:+.1} %", -gain)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::RailLoads;
+
+    fn cost(hop_bytes: u128, busiest: Option<u64>) -> OrderCost {
+        let rails = busiest.map(|busiest| RailLoads { busiest, ..RailLoads::default() });
+        OrderCost { hop_bytes, rails }
+    }
 
     #[test]
     fn no_gain_is_shown_as_zero() {
         assert_eq!(
-            predicted(2048, 1024, 50.0),
+            predicted(&cost(2048, None), &cost(1024, None)),
             "predicted hop-bytes 2.00 KiB → 1.00 KiB (-50.0 %)"
         );
         assert_eq!(
-            too_little_gain(0.01, 2.0),
+            too_little_gain(0.01, 2.0, false),
             "the launcher's order is kept: the best rank order found saves less than 0.1 % of the hop-bytes; \
              the threshold (--min-gain) is 2 %"
         );
-        assert!(too_little_gain(1.23, 3.0).contains("saves only 1.2 % of the hop-bytes"));
-        assert!(too_little_gain(0.0, 2.0).contains("found no better rank order"));
+        assert!(too_little_gain(1.23, 3.0, false).contains("saves only 1.2 % of the hop-bytes"));
+        assert!(too_little_gain(0.0, 2.0, true).contains("found no better rank order"));
+    }
+
+    #[test]
+    fn rails_are_told_where_they_matter() {
+        assert_eq!(
+            predicted(&cost(1000, Some(2048)), &cost(1010, Some(1024))),
+            "predicted hop-bytes 1000 B → 1010 B (+1.0 %), bytes of the busiest rail 2.00 KiB → 1.00 KiB (-50.0 %)"
+        );
+        assert!(predicted(&cost(7, Some(3)), &cost(7, Some(2))).contains("(unchanged)"));
+        assert!(too_little_gain(1.0, 2.0, true).contains("of the cost of hop-bytes and rails"));
     }
 }

@@ -118,16 +118,21 @@ fn judged(problem: &MappingProblem, order: Vec<u32>, decision: Decision) -> Resu
     }
     let graph = problem.matrix.affinity();
     let (topology, slots) = (problem.topology.as_ref(), &problem.slots);
+    let traffic = decide::traffic_of_rails(&problem.matrix, topology);
     let slot_of = |&process: &u32| slots[process as usize];
     let moved: Vec<usize> = order.iter().map(slot_of).collect();
     let found: Vec<usize> = decision.process_of_task.iter().map(slot_of).collect();
-    if metrics::hop_bytes(&graph, topology, &moved) == metrics::hop_bytes(&graph, topology, &found)
-    {
+    let hop_bytes = |slots: &[usize]| metrics::hop_bytes(&graph, topology, slots);
+    // A launcher does not choose the rail of a rank.
+    if traffic.is_none() && hop_bytes(&moved) == hop_bytes(&found) {
         return Ok(Decision { process_of_task: order, ..decision });
     }
     // Fixed tasks keep their node, but may get another place on it.
     let options = decide::Options { fixed: Vec::new(), ..problem.options.clone() };
-    decide::judge(&graph, topology, slots, order, &options)
+    let (traffic, options) = (traffic.as_ref(), &options);
+    let question =
+        decide::Question { graph: &graph, traffic, topology, slot_of_process: slots, options };
+    question.judge(order)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::base::installation;
 use crate::options::Settings;
 use crate::sources::{self, Choice, Host, HostNetwork, Surroundings};
 use crate::store::{Placement, Signature, Store};
-use crate::topology::{self, Processes, Topology};
+use crate::topology::{self, Processes, Rails, Topology, WithRails};
 use std::path::{Path, PathBuf};
 
 /// Networks with more nodes of the launch than this have a signature of some of their distances only.
@@ -88,6 +88,9 @@ impl LaunchMachine {
                 processes.level_costs,
             )?),
         };
+        // Rails matter only where the processes of a node have different ones.
+        let rails = placement.rails().filter(Rails::have_choice);
+        let topology = WithRails::on(topology, rails);
         Ok(LaunchMachine {
             network_signature: network.map_or(0, |_| signature(topology.as_ref(), placement)),
             topology,

@@ -8,11 +8,12 @@ use super::machine::LaunchMachine;
 use crate::base::error::Result;
 use crate::base::file;
 use crate::decide::{self, Decision};
+use crate::mapping::rails;
 use crate::matrix::CommMatrix;
 use crate::options::Settings;
 use crate::sources::Choice;
 use crate::store::{KeptOrder, Placement, Signature, Store};
-use crate::topology::Topology;
+use crate::topology::{Rails, Topology};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +73,7 @@ impl MappingProblem {
         let machine = LaunchMachine::of(settings, placement, store.as_ref(), tasks)?;
         let places = match placement.filter(|_| settings.topology.is_none() || machine.by_host_name)
         {
-            Some(placement) => signature_of_found(placement, machine.network_signature),
+            Some(placement) => signature_of_found(placement, &machine),
             None => signature_of_given(settings, machine.topology.as_ref(), &machine.slots),
         };
         let options = decide::Options::of(settings);
@@ -152,8 +153,8 @@ fn signature_of_options(options: &decide::Options, searchers: usize) -> u64 {
 }
 
 /// Signature of places that were discovered, and of the network between their nodes. Rails belong to it where a
-/// node has several.
-fn signature_of_found(placement: &Placement, network: u64) -> u64 {
+/// node has several, and the version of the method where the tasks are spread over them.
+fn signature_of_found(placement: &Placement, machine: &LaunchMachine) -> u64 {
     let numbers = |list: &[u32]| list.iter().map(|&n| u64::from(n)).collect::<Vec<u64>>();
     let start = Signature::new().words(numbers(&placement.node_of_process));
     let paths = placement.place_of_process.iter();
@@ -164,6 +165,11 @@ fn signature_of_found(placement: &Placement, network: u64) -> u64 {
         true => signature.words(numbers(&placement.devices.rail_of_process)),
         false => signature,
     };
+    let signature = match machine.topology.rails() {
+        Some(_) => signature.word(rails::VERSION),
+        None => signature,
+    };
+    let network = machine.network_signature;
     // Orders that were kept when no network was known are found again.
     if network == 0 { signature.value() } else { signature.word(network).value() }
 }
@@ -180,10 +186,14 @@ fn signature_of_given(settings: &Settings, topology: &dyn Topology, slots: &[usi
         .bytes(topology.name().as_bytes())
         .words(slots.iter().map(|&slot| slot as u64));
     let rest = specification.split_once(':').map_or("", |(_, rest)| rest);
-    for part in rest.split(['@', ',', ';']).chain([rest]) {
+    let behind_count = rest.split_once(':').map(|(_, file)| file);
+    for part in rest.split(['@', ',', ';']).chain([rest]).chain(behind_count) {
         if let Ok(content) = file::read(Path::new(part), LARGEST) {
             signature = signature.bytes(&content);
         }
+    }
+    if topology.rails().is_some_and(Rails::have_choice) {
+        signature = signature.word(rails::VERSION);
     }
     if slots.is_empty() {
         return signature.value();

@@ -23,6 +23,7 @@ mod papers;
 mod portfolio;
 mod preset;
 mod problem;
+pub mod rails;
 mod refinement;
 mod registry;
 mod remap;

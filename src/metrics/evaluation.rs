@@ -1,6 +1,7 @@
 //! All metrics of a mapping at once.
 
 use super::congestion;
+use super::rails::{RailLoads, rail_loads};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::SparseMatrix;
 use crate::topology::Topology;
@@ -48,6 +49,9 @@ pub struct Evaluation {
     /// larger of MC and the most bytes that one slot sends or receives, as if each slot had a link of
     /// bandwidth 1 for each direction.
     pub predicted_time: Option<f64>,
+    /// The load of the rails, if the topology has rails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rails: Option<RailLoads>,
 }
 
 /// Evaluates a mapping of the tasks of `matrix`; several tasks may share a slot.
@@ -103,6 +107,7 @@ pub fn evaluate(
     if bytes_of_pairs > 0 {
         e.hops_per_byte = e.hop_bytes as f64 / bytes_of_pairs as f64;
     }
+    e.rails = rail_loads(matrix, topology, slot_of_task);
     e.mnrv = received.iter().map(|r| r.0).max().unwrap_or(0);
     e.mnrm = received.iter().map(|r| r.1).max().unwrap_or(0);
     if let Some(network) = topology.network() {

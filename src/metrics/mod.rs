@@ -5,9 +5,11 @@
 
 mod congestion;
 mod evaluation;
+mod rails;
 mod validate;
 
 pub use evaluation::{Evaluation, evaluate};
+pub use rails::{RailLoad, RailLoads, rail_loads};
 pub use validate::check_mapping;
 
 use crate::matrix::Graph;

@@ -1,6 +1,7 @@
 //! Where the processes of a launch ran: which share a node, and where inside it each may run.
 
 use super::Devices;
+use crate::topology::{Rail, Rails, costs};
 use serde::{Deserialize, Serialize};
 
 /// The places of all processes, by launcher rank. Records and spill files hold its fields in this order, but for the
@@ -36,6 +37,26 @@ impl Placement {
         Placement { node_of_process, node_names, ..Placement::default() }
     }
 
+    /// The rails of the nodes, with process k on slot k; `None` if none is known.
+    pub fn rails(&self) -> Option<Rails> {
+        let devices = &self.devices;
+        let mut first = Vec::new();
+        let mut rails = Vec::new();
+        for ((node, node_name), names) in (0..).zip(&self.node_names).zip(&devices.rails_of_node) {
+            first.push(rails.len());
+            let rail =
+                |name: &String| Rail { node, node_name: node_name.clone(), name: name.clone() };
+            rails.extend(names.iter().map(rail));
+        }
+        let nodes = self.node_of_process.iter().enumerate();
+        let of_process = nodes
+            .map(|(process, &node)| Some(first.get(node as usize)? + devices.rail_of(process)?));
+        let of_process: Vec<Option<usize>> = of_process.collect();
+        (!rails.is_empty()).then_some(())?;
+        let price = self.level_costs.first().copied().unwrap_or(costs::NODE);
+        Rails::new(rails, of_process, price).ok()
+    }
+
     /// What contradicts itself or does not fit the number of tasks, if anything.
     pub fn inconsistency(&self, tasks: usize) -> Option<String> {
         let fits = |length: usize| length == 0 || length == tasks;
@@ -57,6 +78,20 @@ impl Placement {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_have_the_rails_of_their_nodes() {
+        let mut placement = Placement::of_nodes(vec![1, 0, 1], vec!["a".into(), "b".into()]);
+        assert_eq!(placement.rails(), None);
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        placement.devices.rails_of_node = vec![names(&["x"]), names(&["x", "y"])];
+        assert!(!placement.rails().unwrap().have_choice(), "no rail of a process is known");
+        placement.devices.rail_of_process = vec![1, crate::store::NO_DEVICE, 0];
+        let rails = placement.rails().unwrap();
+        assert_eq!([0, 1, 2].map(|process| rails.of(process)), [Some(2), None, Some(1)]);
+        assert_eq!((rails.all()[2].node_name.as_str(), rails.all()[2].name.as_str()), ("b", "y"));
+        assert!(rails.have_choice());
+    }
 
     #[test]
     fn a_placement_of_nodes_fits_its_number_of_tasks_only() {

@@ -14,6 +14,7 @@
 //! | processes on a network that is no tree | [`Cluster`] | that of the network between nodes, a tree's inside |
 //! | several rings or tori without connection | [`Islands`] | that of the part, or one constant |
 //! | some slots of another one | [`Subset`] | that of the other one |
+//! | one whose nodes have rails | [`WithRails`] | that of the other one |
 
 mod cluster;
 pub mod costs;
@@ -33,6 +34,7 @@ mod network;
 mod network_graph;
 mod pci;
 mod rails;
+pub(crate) mod slot_rails;
 mod spec;
 mod subset;
 mod sys_tree;
@@ -42,6 +44,7 @@ mod tree;
 mod tree_network;
 mod tree_shape;
 mod ultrametric;
+mod with_rails;
 mod xml;
 
 #[cfg(test)]
@@ -61,9 +64,11 @@ pub use machine::{Machine, UNPLACED, common_levels, extend_path};
 pub use network::{Network, count_links};
 pub use network_graph::NetworkGraph;
 pub use rails::Attachment;
+pub use slot_rails::{Rail, Rails};
 pub use spec::{expand_hostlist, is_description, parse, read_fabric, read_fabric_of};
 pub use subset::Subset;
 pub use tree::Tree;
+pub use with_rails::WithRails;
 
 /// The product of the counts of all levels or dimensions. `None` if there are no counts, if one is 0, or
 /// if the product exceeds `u32::MAX`.
@@ -124,6 +129,11 @@ pub trait Topology: Send + Sync {
     /// The name of a slot in the system (the host name), if the topology was read from a file with
     /// names.
     fn slot_name(&self, _slot: usize) -> Option<&str> {
+        None
+    }
+
+    /// The rails of the nodes and of the slots, where they are known.
+    fn rails(&self) -> Option<&Rails> {
         None
     }
 }

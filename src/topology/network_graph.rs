@@ -154,6 +154,7 @@ impl NetworkGraph {
         self.search(source).into_iter().map(|h| u16::try_from(h).unwrap_or(u16::MAX)).collect()
     }
 
+    /// The hops of every vertex from `source`; `u32::MAX` where there is no way.
     fn search(&self, source: usize) -> Vec<u32> {
         let mut row = vec![u32::MAX; self.rows.len()];
         let mut queue = Vec::with_capacity(self.rows.len());
@@ -162,18 +163,50 @@ impl NetworkGraph {
         let mut head = 0;
         while let Some(&vertex) = queue.get(head) {
             head += 1;
-            if vertex != source && !self.slots_forward && vertex < self.slots {
-                continue;
-            }
             let next = row[vertex] + 1;
-            for other in self.around(vertex).iter().map(|&other| other as usize) {
+            let around = match self.slots_forward || vertex == source {
+                true => self.around(vertex),
+                false => self.switches_around(vertex),
+            };
+            for other in around.iter().map(|&other| other as usize) {
                 if row[other] == u32::MAX {
                     row[other] = next;
-                    queue.push(other);
+                    if self.slots_forward || other >= self.slots {
+                        queue.push(other);
+                    }
                 }
             }
         }
+        if !self.slots_forward {
+            self.add_slots(&mut row, source);
+        }
         row
+    }
+
+    /// The switches around a vertex. They have larger numbers than all slots.
+    fn switches_around(&self, vertex: usize) -> &[u32] {
+        let around = self.around(vertex);
+        &around[around.partition_point(|&other| (other as usize) < self.slots)..]
+    }
+
+    /// Adds the hops of the slots to a row that has those of the switches, where no message passes through a slot. A
+    /// slot is one hop farther than the nearest of its switches, and as far as its first twin. Looking at all slots of
+    /// all switches instead would take most of the time that it takes to read the file of a large fabric.
+    fn add_slots(&self, row: &mut [u32], source: usize) {
+        for slot in 0..self.slots {
+            if row[slot] != u32::MAX {
+                continue;
+            }
+            let twin = self.anchor.get(slot).filter(|anchor| anchor.1 == 0).map(|a| a.0 as usize);
+            row[slot] = match twin {
+                Some(first) if first < slot && first != source => row[first],
+                _ => {
+                    let switches = self.switches_around(slot).iter();
+                    let nearest = switches.map(|&switch| row[switch as usize]).min();
+                    nearest.map_or(u32::MAX, |hops| hops.saturating_add(1))
+                }
+            };
+        }
     }
 
     /// Calls `read` with the hops from `source` to every vertex.
@@ -347,6 +380,34 @@ mod tests {
                     net.route(a, b, &mut |_| hops += 1);
                     assert_eq!(hops, want, "{a} {b}");
                 }
+            }
+        }
+    }
+
+    proptest::proptest! {
+        /// Slots that do not forward: compared with a search over all pairs of neighbours, round by round.
+        #[test]
+        fn rows_have_the_hops_of_a_plain_search(
+            pairs in proptest::collection::vec((0u32..12, 0u32..12), 1..40),
+        ) {
+            // The first seven vertices are slots, all of them on switch 7, so that the network is connected.
+            let always = (0..7u32).map(|slot| (slot, 7));
+            let links: Vec<(u32, u32, f64)> =
+                pairs.into_iter().chain(always).map(|(a, b)| (a, b, 1.0)).collect();
+            let net = NetworkGraph::with_forwarding(7, 12, &links, String::new(), false).unwrap();
+            for source in 0..12 {
+                let mut want = vec![u32::MAX; 12];
+                want[source] = 0;
+                for _ in 0..12 {
+                    for &(a, b, _) in &links {
+                        for (a, b) in [(a as usize, b as usize), (b as usize, a as usize)] {
+                            if want[a] != u32::MAX && (a >= 7 || a == source) {
+                                want[b] = want[b].min(want[a] + 1);
+                            }
+                        }
+                    }
+                }
+                proptest::prop_assert_eq!(net.search(source), want);
             }
         }
     }

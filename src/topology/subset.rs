@@ -1,6 +1,6 @@
 //! A topology of some of the slots of another topology, for example of the slots that a job got of a machine.
 
-use super::{Grid, Network, Topology, Tree};
+use super::{Grid, Network, Rails, Topology, Tree};
 use crate::base::permutation::inverse;
 use crate::{Error, ErrorKind, Result};
 
@@ -10,6 +10,7 @@ pub struct Subset<'a> {
     whole: Whole<'a>,
     slots: Vec<usize>,
     tree: Option<Tree>,
+    rails: Option<Rails>,
     /// Points in the grid, where the whole topology is one or a part of one.
     points: Option<Vec<usize>>,
     /// For each vertex of this network, the vertex of the whole network. The slots of the subset come first.
@@ -62,6 +63,7 @@ impl<'a> Subset<'a> {
             }
         }
         let tree = whole.as_tree().map(|tree| tree.restricted(slots));
+        let rails = whole.rails().map(|rails| rails.of_slots(slots));
         let points = match (whole.as_grid(), whole.as_part_of_grid()) {
             (Some(_), _) => Some(slots.to_vec()),
             (None, Some((_, points))) => Some(slots.iter().map(|&s| points[s]).collect()),
@@ -72,7 +74,15 @@ impl<'a> Subset<'a> {
             slots.iter().copied().chain(others).map(|v| v as u32).collect()
         });
         let new_vertex = inverse(&old_vertex);
-        Ok(Subset { whole: kept, slots: slots.to_vec(), tree, points, old_vertex, new_vertex })
+        Ok(Subset {
+            whole: kept,
+            slots: slots.to_vec(),
+            tree,
+            rails,
+            points,
+            old_vertex,
+            new_vertex,
+        })
     }
 }
 
@@ -115,6 +125,10 @@ impl Topology for Subset<'_> {
 
     fn slot_name(&self, slot: usize) -> Option<&str> {
         self.whole.get().slot_name(self.slots[slot])
+    }
+
+    fn rails(&self) -> Option<&Rails> {
+        self.rails.as_ref()
     }
 }
 

@@ -135,9 +135,9 @@ fn topologies() -> impl Iterator<Item = Reader> {
     let fixture = |name: &str| {
         fs::read(crate::support::repository("tests/machines/fabrics").join(name)).unwrap()
     };
-    let files: [(&str, Vec<u8>); 16] = [
+    let files: [(&str, Vec<u8>); 17] = [
         ("hwloc", xml.clone()),
-        ("hwloc-cores", xml),
+        ("hwloc-cores", xml.clone()),
         ("scotch", b"tleaf 3 2 100 2 10 2 1\n".to_vec()),
         ("slurm", b"SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\nSwitchName=top Switches=s[0-1]\n".to_vec()),
         ("ib", fabric.into()),
@@ -152,6 +152,7 @@ fn topologies() -> impl Iterator<Item = Reader> {
         ("simgrid", fixture("simgrid-dragonfly.xml")),
         ("fabric", fixture("slurm-torus-regions.yaml")),
         ("fabric", fixture("ib-full-information.txt")),
+        ("nodes:2", xml),
     ];
     files.into_iter().enumerate().map(|(number, (kind, valid))| {
         let file = if number == 7 { "file.yaml" } else { "file" };

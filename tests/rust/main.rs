@@ -7,6 +7,7 @@
 //! * `gather_machine`: what scripts/gather-machine packs can be read, and has no private names in it.
 //! * `hostile`: every reader with damaged and misleading files.
 //! * `machines`: the machines in tests/machines, compared with what is expected and with hwloc.
+//! * `rails`: the rails of nodes, from the description of a machine to the record of a launch.
 //! * `layers`: the order of the folders in the sources, and the size of the files.
 //!
 //! `cargo test --test integration` runs all of them. A name after it selects the tests whose path contains this
@@ -24,4 +25,5 @@ mod gather_machine;
 mod hostile;
 mod layers;
 mod machines;
+mod rails;
 mod support;

@@ -10,6 +10,7 @@ use crate::decide;
 use crate::formats::{self, Export, FORMATS};
 use crate::matrix::{CommMatrix, Kind};
 use crate::store::{LaunchMode, Record};
+use crate::topology::WithRails;
 use std::path::{Path, PathBuf};
 
 fn names(wanted: fn(&formats::Format) -> bool) -> clap::builder::PossibleValuesParser {
@@ -156,9 +157,11 @@ impl ExportArgs {
         {
             return Ok(record.launch.process_of_task.clone());
         }
-        let tree = formats::rank_orders::tree(record)?;
+        let rails = record.launch.placement.rails();
+        let topology = WithRails::on(Box::new(formats::rank_orders::tree(record)?), rails);
         let slots: Vec<usize> = (0..record.matrix.tasks()).collect();
-        let decision = decide::decide(&record.matrix, &tree, &slots, &decide::Options::default())?;
+        let options = decide::Options::default();
+        let decision = decide::decide(&record.matrix, topology.as_ref(), &slots, &options)?;
         eprintln!("rankweave: {}", decision.reason);
         Ok(decision.process_of_task)
     }

@@ -89,7 +89,7 @@ impl Page<'_> {
     fn rails(&self) -> Markup {
         /// The most rails that are listed.
         const MOST: usize = 64;
-        let rails = &self.summary.rails;
+        let (rails, reordered) = (&self.summary.rails, self.summary.reordered);
         let rows = rails.iter().take(MOST).map(|rail| {
             html! {
                 td.l { (units::printable(&rail.node)) }
@@ -97,13 +97,31 @@ impl Page<'_> {
                 td { (rail.tasks) }
                 td { (units::bytes(rail.sent)) }
                 td { (units::bytes(rail.received)) }
+                @if reordered {
+                    td { (units::bytes(rail.sent_given_order)) }
+                    td { (units::bytes(rail.received_given_order)) }
+                }
             }
         });
-        let headings = ["node", "rail", "tasks", "sent to other nodes", "received from them"];
+        let mut headings =
+            vec!["node", "rail", "tasks", "sent to other nodes", "received from them"];
+        if reordered {
+            headings.extend(["sent in the launcher's order", "received in it"]);
+        }
         html! {
             @if !rails.is_empty() {
                 p { "A rail is a network adapter. The traffic of a task passes the rail that is nearest to it." }
                 (table(&headings, &[0, 1], rows))
+                @if let Some(balance) = self.summary.rail_balance {
+                    p {
+                        "The busiest rail has " (units::bytes(balance.busiest)) " in one direction. The busiest rails of \
+                         all nodes have " (format!("{:.2}", balance.imbalance)) " times what even rails would have."
+                        @if reordered {
+                            " In the launcher's order these are " (units::bytes(balance.busiest_given_order)) " and "
+                            (format!("{:.2}", balance.imbalance_given_order)) "."
+                        }
+                    }
+                }
                 @if rails.len() > MOST { p { "… and " (rails.len() - MOST) " more rails." } }
             }
         }

@@ -4,7 +4,7 @@ mod rails;
 mod ranking;
 mod text;
 
-pub use rails::RailSummary;
+pub use rails::{RailBalance, RailSummary};
 pub use ranking::{Pair, Sender, top_pairs};
 
 use crate::decide::LaunchTimes;
@@ -37,6 +37,8 @@ pub struct Summary {
     pub nodes: usize,
     /// The rails of the nodes with their traffic between nodes, node by node; empty if they are not known.
     pub rails: Vec<RailSummary>,
+    /// How even these rails are used; `None` if they are not known.
+    pub rail_balance: Option<RailBalance>,
     /// Name of the GPU that is nearest to each task; empty if the nodes have none, or they are not known.
     pub gpu_of_task: Vec<Option<String>>,
     /// Mode of the launch that recorded it.
@@ -149,6 +151,7 @@ impl Summary {
                 false => launch.placement.node_of_process.get(task).map(|&n| n as usize),
             }
         };
+        let (rails, rail_balance) = rails::of_launch(launch, &matrix);
         let known = !launch.placement.node_of_process.is_empty();
         let kind =
             |&k: &Kind| KindSummary { kind: k.name(), amount: amount(record.matrix.layer(k)) };
@@ -167,7 +170,8 @@ impl Summary {
             recorded_at: record.recorded_at,
             tasks: matrix.tasks(),
             nodes: launch.placement.node_names.len(),
-            rails: rails::of_launch(launch, &matrix),
+            rails,
+            rail_balance,
             gpu_of_task: rails::gpus_of_tasks(launch, matrix.tasks()),
             mode: launch.mode,
             reordered: launch.is_reordered(),
@@ -287,11 +291,22 @@ mod tests {
         let expected =
             [("n0", "hsn0", 1, 0, 0), ("n0", "hsn1", 1, 100, 50), ("n1", "hsn0", 2, 50, 100)];
         assert_eq!(rails, expected);
+        let given: Vec<_> =
+            s.rails.iter().map(|r| (r.sent_given_order, r.received_given_order)).collect();
+        assert_eq!(given, [(0, 0), (0, 70), (70, 0)]);
+        // Sent 100, 50; received 50, 100; in the launcher's order 70.
+        let balance = s.rail_balance.unwrap();
+        assert_eq!((balance.busiest, balance.busiest_given_order), (100, 70));
+        assert!((balance.imbalance - 200.0 / 150.0).abs() < 1e-9, "{balance:?}");
         let gpu = Some("cuda0".to_string());
         assert_eq!(s.gpu_of_task, [gpu.clone(), None, gpu, None]);
         let text = s.text();
-        for part in ["3 on all nodes", "hsn0 of n1: 50 B out, 100 B in (50.0 %", "near to 2 tasks"]
-        {
+        for part in [
+            "3 on all nodes",
+            "hsn0 of n1: 50 B out, 100 B in (50.0 %",
+            "imbalance 1.33 (1.33 in the launcher's order, 70 B at most)",
+            "near to 2 tasks",
+        ] {
             assert!(text.contains(part), "{part} in {text}");
         }
     }

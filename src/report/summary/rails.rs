@@ -1,6 +1,7 @@
 //! How the traffic that leaves the nodes is spread over their rails.
 
 use crate::matrix::SparseMatrix;
+use crate::metrics::RailLoads;
 use crate::store::{Launch, NO_DEVICE};
 use serde::Serialize;
 
@@ -17,47 +18,54 @@ pub struct RailSummary {
     pub sent: u64,
     /// Bytes that they receive from other nodes.
     pub received: u64,
+    /// [`RailSummary::sent`] as it would have been in the launcher's order.
+    pub sent_given_order: u64,
+    /// [`RailSummary::received`] as it would have been in the launcher's order.
+    pub received_given_order: u64,
 }
 
-/// The rails of all nodes of a launch, node by node; empty if they are not known. Traffic between nodes is charged
-/// to the rails of the two processes.
-pub(super) fn of_launch(launch: &Launch, matrix: &SparseMatrix) -> Vec<RailSummary> {
-    let placement = &launch.placement;
-    let devices = &placement.devices;
-    let mut first = Vec::new();
-    let mut rails = Vec::new();
-    for (node, names) in placement.node_names.iter().zip(&devices.rails_of_node) {
-        first.push(rails.len());
-        let rail = |rail: &String| RailSummary {
-            node: node.clone(),
-            rail: rail.clone(),
-            tasks: 0,
-            sent: 0,
-            received: 0,
-        };
-        rails.extend(names.iter().map(rail));
-    }
-    let at = |task: usize| {
-        let rail = devices.rail_of(launch.process_of(task))?;
-        Some(first.get(launch.node_of(task)?)? + rail)
+/// How even the rails are used.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RailBalance {
+    /// Bytes of the busiest rail, in the direction with more traffic.
+    pub busiest: u64,
+    /// [`RailLoads::imbalance`]: 1 if the rails of each node are used evenly.
+    pub imbalance: f64,
+    /// [`RailBalance::busiest`] as it would have been in the launcher's order.
+    pub busiest_given_order: u64,
+    /// [`RailBalance::imbalance`] as it would have been in the launcher's order.
+    pub imbalance_given_order: f64,
+}
+
+/// The rails of all nodes of a launch, node by node, and how even they are used; nothing if they are not known.
+/// Traffic between nodes is charged to the rails of the two processes.
+pub(super) fn of_launch(
+    launch: &Launch,
+    matrix: &SparseMatrix,
+) -> (Vec<RailSummary>, Option<RailBalance>) {
+    let Some(rails) = launch.placement.rails() else { return (Vec::new(), None) };
+    let nodes = &launch.placement.node_of_process;
+    let node_of = |process: usize| nodes.get(process).map_or(0, |&node| node as usize);
+    let loads =
+        |process_of_task: Vec<usize>| RailLoads::new(matrix, &rails, &node_of, &process_of_task);
+    let used = loads((0..matrix.tasks()).map(|task| launch.process_of(task)).collect());
+    let given = loads((0..matrix.tasks()).collect());
+    let balance = RailBalance {
+        busiest: used.busiest,
+        imbalance: used.imbalance,
+        busiest_given_order: given.busiest,
+        imbalance_given_order: given.imbalance,
     };
-    let of_task: Vec<Option<usize>> = (0..matrix.tasks()).map(at).collect();
-    for rail in of_task.iter().flatten() {
-        rails[*rail].tasks += 1;
-    }
-    for (from, to, traffic) in matrix.entries() {
-        let [from, to] = [from as usize, to as usize];
-        if launch.node_of(from) == launch.node_of(to) {
-            continue;
-        }
-        if let Some(rail) = of_task[from] {
-            rails[rail].sent = rails[rail].sent.saturating_add(traffic.bytes);
-        }
-        if let Some(rail) = of_task[to] {
-            rails[rail].received = rails[rail].received.saturating_add(traffic.bytes);
-        }
-    }
-    rails
+    let summary = used.loads.into_iter().zip(given.loads).map(|(used, given)| RailSummary {
+        node: used.node,
+        rail: used.rail,
+        tasks: used.tasks,
+        sent: used.sent,
+        received: used.received,
+        sent_given_order: given.sent,
+        received_given_order: given.received,
+    });
+    (summary.collect(), Some(balance))
 }
 
 /// Name of the GPU of each task, as far as known; empty if no task has one.

@@ -84,6 +84,16 @@ impl Summary {
                     units::percent(sum(busiest), all)
                 ));
             }
+            if let Some(balance) = self.rail_balance.filter(|balance| balance.busiest > 0) {
+                text.push_str(&format!("; imbalance {:.2}", balance.imbalance));
+                if self.reordered {
+                    text.push_str(&format!(
+                        " ({:.2} in the launcher's order, {} at most)",
+                        balance.imbalance_given_order,
+                        units::bytes(balance.busiest_given_order)
+                    ));
+                }
+            }
             lines.push(("rails", text));
         }
         let with_gpu = self.gpu_of_task.iter().flatten().count();

@@ -42,22 +42,26 @@ fn is_of_vendor(words: &[&str]) -> bool {
     let begins = vendors.contains(&words[0]) && words.get(1).is_some_and(|word| !is_device(word));
     begins
         || words.iter().skip(1).any(|word| {
-            let word = word.to_ascii_lowercase();
-            ["mellanox", "technologies", "infinihost", "aggregation"].contains(&word.as_str())
-                || word.starts_with("connectx")
-                || word.starts_with("connect-ib")
+            let whole = ["mellanox", "technologies", "infinihost", "aggregation"];
+            whole.iter().any(|known| word.eq_ignore_ascii_case(known))
+                || ["connectx", "connect-ib"].iter().any(|known| after(word, known).is_some())
         })
+}
+
+/// What follows a prefix, in upper or lower case.
+fn after<'a>(word: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = word.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then(|| &word[prefix.len()..])
 }
 
 /// Whether a word is the name of an adapter: `HCA-1`, `mlx5_0`, `hfi1_0`, `rocep1s0`, `ib0`.
 fn is_device(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if let Some(rest) = word.strip_prefix("hca") {
+    if let Some(rest) = after(word, "hca") {
         return digits(rest.trim_start_matches(['-', '_']));
     }
-    if let Some((stem, number)) = word.rsplit_once('_') {
-        let stem = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    if let Some((before, _)) = word.rsplit_once('_').filter(|(_, number)| digits(number)) {
+        let stem = before.trim_end_matches(|c: char| c.is_ascii_digit());
         let known = [
             "mlx",
             "mlx5_ib",
@@ -70,19 +74,17 @@ fn is_device(word: &str) -> bool {
             "efa",
             "hns",
         ];
-        if digits(number)
-            && (known.contains(&stem) || known.contains(&word.rsplit_once('_').map_or("", |x| x.0)))
-        {
+        let is = |known: &&str| [stem, before].iter().any(|name| name.eq_ignore_ascii_case(known));
+        if known.iter().any(is) {
             return true;
         }
     }
     let numbered =
         ["ib", "qib", "mthca", "ehca", "ipath", "rdma", "irdma", "rxe", "siw", "hsn", "opa"];
     let udev = ["ibp", "ibs", "rocep", "roceo", "opap", "iwp"];
-    numbered.iter().any(|prefix| word.strip_prefix(prefix).is_some_and(digits))
+    numbered.iter().any(|prefix| after(word, prefix).is_some_and(digits))
         || udev.iter().any(|prefix| {
-            word.strip_prefix(prefix)
-                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            after(word, prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
         })
 }
 
@@ -118,18 +120,18 @@ pub(super) fn bandwidth(text: &str) -> Option<f64> {
 
 /// Gbit/s of one lane, without the coding of the line (InfiniBand Trade Association, roadmap of the speeds).
 fn lane(speed: &str) -> Option<f64> {
-    Some(match speed.to_ascii_uppercase().as_str() {
-        "SDR" => 2.0,
-        "DDR" => 4.0,
-        "QDR" => 8.0,
-        "FDR10" => 10.0,
-        "FDR" => 13.64,
-        "EDR" => 25.0,
-        "HDR" => 50.0,
-        "NDR" => 100.0,
-        "XDR" => 200.0,
-        _ => return None,
-    })
+    const LANES: [(&str, f64); 9] = [
+        ("SDR", 2.0),
+        ("DDR", 4.0),
+        ("QDR", 8.0),
+        ("FDR10", 10.0),
+        ("FDR", 13.64),
+        ("EDR", 25.0),
+        ("HDR", 50.0),
+        ("NDR", 100.0),
+        ("XDR", 200.0),
+    ];
+    LANES.iter().find(|(name, _)| speed.eq_ignore_ascii_case(name)).map(|&(_, lane)| lane)
 }
 
 /// The bandwidth in the options of a port, `s=4 w=2`, which ibsim's files have. A width is a code of the

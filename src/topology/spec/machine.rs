@@ -1,10 +1,12 @@
-//! Topologies of one machine: hwloc's XML and hwloc's synthetic descriptions.
+//! Topologies of one machine, or of several equal ones: hwloc's XML and hwloc's synthetic descriptions.
 //!
 //! Distances are those of [`costs`], as for a discovered machine.
 
 use super::{MAX_SLOTS, bounded, in_line, read_text, usage};
 use crate::Result;
-use crate::topology::{Machine, Topology, Tree, costs};
+use crate::topology::{
+    CpuSet, Device, Machine, Rail, Rails, Topology, Tree, WithRails, costs, from_launch,
+};
 use std::collections::HashSet;
 
 pub(super) fn hwloc_pus(path: &str) -> Result<Box<dyn Topology>> {
@@ -16,12 +18,69 @@ pub(super) fn hwloc_pus(path: &str) -> Result<Box<dyn Topology>> {
 /// One slot for each core, in the place of the first PU of the core.
 pub(super) fn hwloc_cores(path: &str) -> Result<Box<dyn Topology>> {
     let machine = read(path)?;
+    let positions = cores(&machine);
+    tree(&machine, positions, format!("hwloc-cores:{path}"))
+}
+
+/// The position of the first PU of each core in [`Machine::pus`].
+fn cores(machine: &Machine) -> Vec<usize> {
     let mut positions: Vec<usize> = (0..machine.pus().len()).collect();
     if let Some(core) = machine.level_names().iter().position(|name| name == "core") {
         let mut seen = HashSet::new();
         positions.retain(|&k| seen.insert(machine.groups(core)[k]));
     }
-    tree(&machine, positions, format!("hwloc-cores:{path}"))
+    positions
+}
+
+/// `16:node.xml`: equal nodes on one switch, with one slot for each core, and with the rails of the machine.
+pub(super) fn nodes(text: &str) -> Result<Box<dyn Topology>> {
+    let (count, path) = text.split_once(':').unwrap_or(("", text));
+    let count = count.trim().parse().ok().filter(|&count: &usize| count > 0);
+    let count = count.ok_or_else(|| usage("the number of nodes is no whole number from 1"))?;
+    let machine = read(path.trim())?;
+    let positions = cores(&machine);
+    let slots = bounded(&[count, positions.len()])
+        .ok_or_else(|| usage(format!("{count} nodes have no slot, or more than {MAX_SLOTS}")))?;
+    let place = |&k: &usize| [machine.pus()[k]].into_iter().collect::<CpuSet>();
+    let places: Vec<CpuSet> = positions.iter().map(place).collect();
+    let path_of: Vec<Vec<u32>> = places.iter().map(|place| machine.path_of(place)).collect();
+    let of_node: Vec<u32> = (0..slots).map(|slot| (slot / positions.len()) as u32).collect();
+    let paths: Vec<Vec<u32>> = path_of.iter().cycle().take(slots).cloned().collect();
+    let mut levels = vec!["node".to_string()];
+    levels.extend_from_slice(machine.level_names());
+    let names = (0..slots).map(|slot| {
+        format!(
+            "node {} pu {}",
+            slot / positions.len(),
+            machine.pus()[positions[slot % positions.len()]]
+        )
+    });
+    let tree = from_launch(&of_node, &paths, &costs::of_levels(&levels))?
+        .with_label(format!("nodes:{}", text.trim()))
+        .with_slot_names(names.collect());
+    Ok(WithRails::on(Box::new(tree), rails(&machine, &places, count)?))
+}
+
+/// The rails of equal nodes; `None` if the machine has none.
+fn rails(machine: &Machine, places: &[CpuSet], nodes: usize) -> Result<Option<Rails>> {
+    let of_machine = machine.rails();
+    if of_machine.is_empty() {
+        return Ok(None);
+    }
+    let attached = machine.attachments(places);
+    let all = (0..nodes as u32).flat_map(|node| {
+        let rail = move |rail: &&Device| Rail {
+            node,
+            node_name: format!("node{node}"),
+            name: rail.name.clone(),
+        };
+        of_machine.iter().map(rail)
+    });
+    let of_slot = (0..nodes).flat_map(|node| {
+        let first = node * of_machine.len();
+        attached.iter().map(move |attachment| attachment.rail.map(|rail| first + rail))
+    });
+    Rails::new(all.collect(), of_slot.collect(), costs::NODE).map(Some)
 }
 
 fn read(path: &str) -> Result<Machine> {
@@ -140,6 +199,20 @@ mod tests {
     }
 
     #[test]
+    fn nodes_have_the_rails_of_the_machine() {
+        let file = fixture("", "omni-path-2.xml");
+        let nodes = parse(&format!("nodes:3{file}")).unwrap();
+        assert_eq!(nodes.slots(), 24);
+        assert_eq!([1, 4, 8].map(|b| nodes.distance(0, b)), [2, 10, 100]);
+        assert_eq!((nodes.node_of(23), nodes.slot_name(8).unwrap()), (2, "node 1 pu 0"));
+        let rails = nodes.rails().unwrap();
+        assert_eq!([0, 3, 4, 7, 8, 15].map(|slot| rails.of(slot).unwrap()), [0, 0, 1, 1, 2, 3]);
+        assert!(rails.have_choice());
+        let plain = parse(&format!("nodes:2{}", fixture("", "hwloc3-2package-8core.xml")));
+        assert!(plain.unwrap().rails().is_none());
+    }
+
+    #[test]
     fn plain_numbers_and_one_slot() {
         assert_eq!(parse("hwloc-synthetic:2 4 8").unwrap().slots(), 64);
         assert_eq!(parse("hwloc-synthetic:pack:1 core:1 pu:1").unwrap().slots(), 1);
@@ -152,6 +225,8 @@ mod tests {
             ("hwloc-synthetic:pack:0", "pack:0"),
             ("hwloc-synthetic:rack:2", "'rack'"),
             ("hwloc-synthetic:pack:2(memory=1", "'(' without"),
+            ("nodes:machine.xml", "number of nodes"),
+            ("nodes:0:machine.xml", "number of nodes"),
         ] {
             let error = parse(spec).err().unwrap().to_string();
             assert!(error.contains(what), "{spec}: {error}");

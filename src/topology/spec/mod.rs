@@ -44,7 +44,7 @@ type Read = fn(&str) -> Result<Box<dyn Topology>>;
 
 /// All kinds of topology, in the order in which errors list them: the name before the colon, an example
 /// of right syntax, and the reader.
-const KINDS: [(&str, &str, Read); 19] = [
+const KINDS: [(&str, &str, Read); 20] = [
     ("tree", "tree:2:16:32@1:10:100 (arity from the leaves up @ distances)", shapes::tree),
     ("torus", "torus:16x16x16 or torus:8x8x8@1:2:2 (bandwidth by dimension)", shapes::torus),
     ("mesh", "mesh:32x32", shapes::mesh),
@@ -62,6 +62,11 @@ const KINDS: [(&str, &str, Read); 19] = [
     ),
     ("hwloc", "hwloc:machine.xml (one slot for each PU)", machine::hwloc_pus),
     ("hwloc-cores", "hwloc-cores:machine.xml (one slot for each core)", machine::hwloc_cores),
+    (
+        "nodes",
+        "nodes:16:machine.xml (16 nodes of this machine, one slot for each core)",
+        machine::nodes,
+    ),
     ("hwloc-synthetic", "hwloc-synthetic:\"pack:2 core:8 pu:1\"", machine::hwloc_synthetic),
     ("scotch", "scotch:machine.tgt with a line such as `tleaf 3 2 90 16 9 2 1`", scotch::read),
     ("slurm", "slurm:topology.conf or slurm:topology.yaml", slurm::read),

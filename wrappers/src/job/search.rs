@@ -16,9 +16,9 @@ use crate::sys::panic_barrier::guarded;
 use crate::sys::signal::without_signal;
 use crate::sys::step_timer::StepTimer;
 use crate::sys::worker_thread::{self, Failure};
-use rw::decide::{self, Decision, Network};
+use rw::decide::{self, Decision, Network, Question};
 use rw::launch::{KeptOrders, LaunchRecorder, MappingProblem};
-use rw::matrix::{CommMatrix, Kind};
+use rw::matrix::{CommMatrix, Kind, SparseMatrix};
 use rw::store::Placement;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -40,6 +40,8 @@ struct SharedProblem {
     problem: MappingProblem,
     call: Call,
     network: Arc<Network>,
+    /// The traffic by direction, if nodes have several rails.
+    traffic: Option<SparseMatrix>,
 }
 
 /// Rank 0, which alone has the mapping problem.
@@ -137,11 +139,12 @@ impl<'a> RankZeroSearch<'a> {
         };
         let (seed, limit) = (problem.options.seed, problem.options.time_limit);
         let call = Call::new(&network, problem.searchers, seed, limit);
-        // The graph is all that is needed from here on.
+        // The graph is all that is needed from here on, except for rails.
+        let traffic = decide::traffic_of_rails(&problem.matrix, problem.topology.as_ref());
         problem.matrix = CommMatrix::empty(0);
         self.clock.step("affinity");
-        self.shared =
-            Some(SharedProblem { problem, call: call.clone(), network: Arc::new(network) });
+        let network = Arc::new(network);
+        self.shared = Some(SharedProblem { problem, call: call.clone(), network, traffic });
         Ok(call)
     }
 
@@ -171,11 +174,11 @@ impl<'a> RankZeroSearch<'a> {
     fn lead<A: Abi>(&mut self, job: &PrivateComm<A>) -> Vec<u32> {
         let Some(shared) = self.shared.take() else { return Vec::new() };
         let order = guarded(|| {
-            let SharedProblem { problem, call, network } = shared;
-            let (topology, slots) = (problem.topology.as_ref(), &problem.slots);
-            let answer = shared_search::lead(job, &call, network.clone(), topology, slots);
+            let (topology, slots) = (shared.problem.topology.as_ref(), &shared.problem.slots);
+            let network = shared.network.clone();
+            let answer = shared_search::lead(job, &shared.call, network, topology, slots);
             self.clock.step("search");
-            Some(self.conclude(problem, &network, answer))
+            Some(self.conclude(shared, answer))
         });
         order.unwrap_or_default()
     }
@@ -183,10 +186,10 @@ impl<'a> RankZeroSearch<'a> {
     /// The decision from a shared search.
     fn conclude(
         &mut self,
-        problem: MappingProblem,
-        network: &Network,
+        shared: SharedProblem,
         answer: Result<shared_search::SearchAnswer, Failure>,
     ) -> Vec<u32> {
+        let SharedProblem { problem, network, traffic, .. } = shared;
         let answer = match answer {
             Ok(answer) => answer,
             Err(failure) => return self.give_up(&words(&failure, problem.options.time_limit)),
@@ -198,14 +201,15 @@ impl<'a> RankZeroSearch<'a> {
                 answer.failed
             ));
         }
-        let judged = decide::judge(
-            network.graph(),
-            problem.topology.as_ref(),
-            &problem.slots,
-            answer.process_of_task,
-            &problem.options,
-        );
-        match judged {
+        let question = Question {
+            graph: network.graph(),
+            traffic: traffic.as_ref(),
+            topology: problem.topology.as_ref(),
+            slot_of_process: &problem.slots,
+            options: &problem.options,
+        };
+        let order = question.spread(answer.process_of_task);
+        match question.judge(order) {
             Ok(decision) => {
                 let decision = Decision { cut: answer.cut, ..decision };
                 // If a process gave no answer, the next launch might find a better order. The decision is then

@@ -8,6 +8,7 @@ use crate::cli::arguments::number_file;
 use crate::cli::console::{Exit, output};
 use crate::mapping::Objective;
 use crate::metrics::{self, Evaluation};
+use crate::report::units;
 use noise::NoiseArgs;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -103,5 +104,33 @@ fn text(e: &Evaluation) -> String {
         ("mnrm", e.mnrm.to_string(), "most pairs in which a node receives"),
         ("time", e.predicted_time.map_or_else(none, real), "all traffic at once, in bytes"),
     ];
-    rows.map(|(name, value, what)| format!("{name:<14}{value:>20}  {what}\n")).concat()
+    let row =
+        |(name, value, what): &(&str, String, &str)| format!("{name:<14}{value:>20}  {what}\n");
+    rows.iter().map(row).collect::<String>() + &rails(e)
+}
+
+/// The rows about rails; nothing if the topology has none.
+fn rails(e: &Evaluation) -> String {
+    /// The most rails that are listed; the JSON has all.
+    const MOST: usize = 16;
+    let Some(rails) = &e.rails else { return String::new() };
+    let rows = [
+        ("rail_busiest", rails.busiest.to_string(), "bytes of the busiest rail in one direction"),
+        ("rail_balance", format!("{:.3}", rails.imbalance), "busiest rails over even ones"),
+        ("rail_cost", rails.uneven_cost.to_string(), "what uneven rails cost, in hop-bytes"),
+    ];
+    let row =
+        |(name, value, what): &(&str, String, &str)| format!("{name:<14}{value:>20}  {what}\n");
+    let mut text: String = rows.iter().map(row).collect();
+    for load in rails.loads.iter().take(MOST) {
+        let name = units::printable(&format!("{} {}", load.node, load.rail));
+        text += &format!(
+            "{name:<14}{:>20}  bytes out, {} in, {} tasks\n",
+            load.sent, load.received, load.tasks
+        );
+    }
+    if rails.loads.len() > MOST {
+        text += &format!("… and {} more rails\n", rails.loads.len() - MOST);
+    }
+    text
 }
