@@ -38,6 +38,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("formats_detect", formats::detection),
     ("hosts", launch::hosts),
     ("identity", launch::identities),
+    ("kept_network", store::kept_network_file),
     ("machine", machine::description),
     ("mapping", mapping::algorithm),
     ("measured_network", store::network_file),

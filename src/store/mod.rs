@@ -22,6 +22,7 @@ mod failed_run;
 mod fitting;
 mod history;
 mod identity;
+mod kept_networks;
 mod kept_orders;
 mod measured_networks;
 mod mode;
@@ -43,6 +44,9 @@ pub use failed_run::StoredRun;
 pub use fitting::{Fit, Fitting};
 pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for, program_id, program_of_key};
+pub use kept_networks::{
+    KeptNetwork, MOST_KEPT, NetworkQuestion, decode_kept_network, read_kept_network,
+};
 pub use kept_orders::{KeptOrder, MOST_ORDERS};
 pub use measured_networks::{
     LONGEST_KEPT, MOST_NETWORKS, MeasuredNetwork, decode_measured_network, read_measured_network,

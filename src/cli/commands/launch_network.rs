@@ -18,6 +18,7 @@ use crate::sources::{Choice, Host, HostNetwork, Report};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::time::Duration;
 
 /// The settings of a launch in which the network is measured.
 const MEASURING: [(&str, &str); 3] =
@@ -58,8 +59,8 @@ struct LaunchNetwork {
 
 /// Shows what is known of the network of a launch.
 ///
-/// Errors: the launcher cannot be started, or no process answers.
-pub(super) fn show(words: &[String], measure: bool, json: bool) -> Result<Exit> {
+/// Errors: the launcher cannot be started or does not end within `limit`, or no process answers.
+pub(super) fn show(words: &[String], measure: bool, limit: Duration, json: bool) -> Result<Exit> {
     if measure {
         measure_with(words)?;
     }
@@ -68,7 +69,7 @@ pub(super) fn show(words: &[String], measure: bool, json: bool) -> Result<Exit> 
         eprintln!("rankweave: {error}");
     }
     let launch = LaunchLine::of(&Launcher::of_command(words)?, words);
-    let nodes = nodes_of(&launch, words)?;
+    let nodes = nodes_of(&launch, words, limit)?;
     let hosts: Vec<Host> = nodes.iter().map(ProbedNode::host).collect();
     let store = Storage::open(&settings).ok();
     let choice = machine::choice_for(&settings, &hosts, store.as_ref());

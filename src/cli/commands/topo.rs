@@ -3,12 +3,15 @@
 use super::launch_network;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
+use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
+use crate::cli::trial::PROBE_LIMIT;
 use crate::report::MachineDevices;
 use crate::topology::{self, Machine, Topology, Tree, costs};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,6 +58,10 @@ pub struct Args {
     #[arg(long, requires = "launch")]
     measure: bool,
 
+    /// With a launch: time after which the launcher and its processes are ended; the launch of --measure has no limit
+    #[arg(long, value_name = "SECONDS", value_parser = time_limit, default_value = PROBE_LIMIT)]
+    timeout: Duration,
+
     /// A launch whose network is to be shown: mpirun, mpiexec, srun or another launcher, with all its arguments
     #[arg(value_name = "LAUNCHER", trailing_var_arg = true, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["topology", "xml"])]
@@ -100,7 +107,7 @@ struct Shown {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         if !self.launch.is_empty() {
-            return launch_network::show(&self.launch, self.measure, self.json);
+            return launch_network::show(&self.launch, self.measure, self.timeout, self.json);
         }
         let shown = match (&self.topology, &self.xml) {
             (Some(spec), _) => {

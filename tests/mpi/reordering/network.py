@@ -67,9 +67,6 @@ def described(site, results, plain):
         problems.append(f"messages {said}")
     results.add(f"{label}: a damaged one", problems, outcome)
 
-    # The command asks the sources in the same way whatever the launcher is. It is tried with one of them.
-    if site.stack.name != "openmpi4":
-        return
     asked = subprocess.run([CLUSTER, "exec", "--name", site.name, "n0", "--", site.tool.command, "topo", "--json", "--",
                             *site.launch()], capture_output=True, text=True, check=False, timeout=120,
                            env=dict(os.environ, **site.stack.environment(), RANKWEAVE_LIBRARY=site.tool.library,
