@@ -21,9 +21,11 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("fabric_cabling", |bytes| topology::of_kind("cabling", bytes)),
     ("fabric_detect", |bytes| topology::of_kind("fabric", bytes)),
+    ("fabric_flux", |bytes| topology::of_kind("flux", bytes)),
     ("fabric_gpus", topology::gpu_system),
     ("fabric_ibsim", |bytes| topology::of_kind("ibsim", bytes)),
     ("fabric_infiniband", |bytes| topology::of_kind("ib", bytes)),
+    ("fabric_pbs", |bytes| topology::of_kind("pbs", bytes)),
     ("fabric_simgrid", |bytes| topology::of_kind("simgrid", bytes)),
     ("fabric_slurm_conf", |bytes| topology::of_kind("slurm", bytes)),
     ("fabric_topograph", |bytes| topology::of_kind("topograph", bytes)),

@@ -37,6 +37,7 @@ impl Diagnosis {
         checks::topology(&mut diagnosis, &search);
         diagnosis.find_record();
         diagnosis.find_objection();
+        checks::placement(&mut diagnosis, &found, command);
         Ok(diagnosis)
     }
 
