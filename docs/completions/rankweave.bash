@@ -201,7 +201,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --probe --json --on-node --help"
+            opts="-v -h --mode --store --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --probe --timeout --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -232,7 +232,7 @@ _rankweave() {
                     return 0
                     ;;
                 --network)
-                    COMPREPLY=($(compgen -W "auto off site slurm-address slurm-files names fabric-files measured" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto off site slurm-address slurm-files pbs-nodes flux-resources names fabric-files measured" -- "${cur}"))
                     return 0
                     ;;
                 --site)
@@ -297,6 +297,10 @@ _rankweave() {
                     ;;
                 --verbose)
                     COMPREPLY=($(compgen -W "0 1 2" -- "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -690,7 +694,7 @@ _rankweave() {
                     return 0
                     ;;
                 --network)
-                    COMPREPLY=($(compgen -W "auto off site slurm-address slurm-files names fabric-files measured" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto off site slurm-address slurm-files pbs-nodes flux-resources names fabric-files measured" -- "${cur}"))
                     return 0
                     ;;
                 --site)
@@ -795,7 +799,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__topo)
-            opts="-t -h --topology --xml --json --measure --help"
+            opts="-t -h --topology --xml --json --measure --timeout --kept --forget --store --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -810,6 +814,14 @@ _rankweave() {
                     return 0
                     ;;
                 --xml)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

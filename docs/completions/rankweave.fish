@@ -59,6 +59,8 @@ off\t''
 site\t''
 slurm-address\t''
 slurm-files\t''
+pbs-nodes\t''
+flux-resources\t''
 names\t''
 fabric-files\t''
 measured\t''"
@@ -173,8 +175,12 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l json -d 'Pr
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology, in any form that \'rankweave map --topology\' takes' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this file: XML of hwloc (lstopo --of xml FILE), or a listing of /sys (gather-machine)' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l timeout -d 'With a launch: time after which the launcher and its processes are ended; the launch of --measure has no limit' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print the topology as JSON; up to 64 slots with the distances of all pairs'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l measure -d 'First run the launch with its program, and measure the network between its nodes'
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l kept -d 'List the networks that are kept in the store: measured ones, and answers of large descriptions'
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l forget -d 'Remove the networks that are kept in the store'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l all -d 'Also list the records that are not in use'
@@ -272,6 +278,8 @@ off\t''
 site\t''
 slurm-address\t''
 slurm-files\t''
+pbs-nodes\t''
+flux-resources\t''
 names\t''
 fabric-files\t''
 measured\t''"
@@ -301,6 +309,7 @@ off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '0: problems only, 1: also a summary line at the end, 2: also decisions' -r -f -a "0\t''
 1\t''
 2\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l timeout -d 'With --probe: time after which the launcher and its processes are ended' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -s v -d 'The same as --verbose; -vv as --verbose=2'
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l probe -d 'Start the launcher with \'rankweave\' instead of the program, to examine the nodes'
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l json -d 'Print the diagnosis as JSON'

@@ -3,7 +3,9 @@
 use rankweave::store::spill::{
     About, JobDescription, decode_parts, encode_parts, join, layout, read,
 };
-use rankweave::store::{MAGIC, VERSION, decode, decode_measured_network, encode};
+use rankweave::store::{
+    MAGIC, VERSION, decode, decode_kept_network, decode_measured_network, encode,
+};
 
 /// A record file of any content is survived, with and without a correct header around it.
 pub fn record_file(bytes: &[u8]) {
@@ -34,6 +36,25 @@ pub fn network_file(bytes: &[u8]) {
         assert_eq!(network.group_of_host.len(), hosts.len());
         assert!(network.group_of_host.iter().all(|path| path.len() == levels));
         assert!(network.bandwidths.iter().chain(&network.latencies).all(|x| x.is_finite()));
+    }
+}
+
+/// A kept network of any content is survived, with and without a correct header around it, and so is the network that is
+/// made of it.
+pub fn kept_network_file(bytes: &[u8]) {
+    let _ = decode_kept_network(bytes);
+    let mut sealed = b"RKFABRC\n".to_vec();
+    sealed.extend(1u32.to_le_bytes());
+    sealed.extend((bytes.len() as u64).to_le_bytes());
+    sealed.extend(crc32fast::hash(bytes).to_le_bytes());
+    sealed.extend(bytes);
+    if let Ok((question, answer)) = decode_kept_network(&sealed) {
+        assert_eq!(answer.number_of_host.len(), question.hosts.len());
+        if let Some((network, slots)) = answer.part.and_then(|part| part.build()) {
+            assert!(slots.iter().all(|&slot| slot < network.slots()));
+            let ends = [slots[0], slots[slots.len() - 1]];
+            assert_eq!(network.distance(ends[0], ends[1]), network.distance(ends[1], ends[0]));
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! pipe, a device or a directory in its place is an error, and nothing waits for the other end of a pipe.
 //! A file that is larger than any of its kind is not read.
 
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -30,6 +31,34 @@ pub fn open(path: &Path) -> Result<(File, u64)> {
         return Err(Error::new(std::io::ErrorKind::InvalidInput, "this is not a regular file"));
     }
     Ok((file, meta.len()))
+}
+
+/// What tells a file from a changed or replaced one, without a look at its content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileIdentity {
+    /// Bytes in it.
+    pub size: u64,
+    /// The time of its last change: seconds since 1970-01-01 UTC, and nanoseconds.
+    pub changed: (i64, u32),
+    /// Its number in the file system.
+    pub inode: u64,
+}
+
+impl FileIdentity {
+    /// The identity of the regular file at a path.
+    ///
+    /// Errors: those of [`open`].
+    pub fn of(path: &Path) -> Result<FileIdentity> {
+        let meta = open(path)?.0.metadata()?;
+        let changed = (meta.mtime(), meta.mtime_nsec() as u32);
+        Ok(FileIdentity { size: meta.len(), changed, inode: meta.ino() })
+    }
+
+    /// Whether the last change is at least `seconds` before `now` (since 1970-01-01 UTC). A file that was changed just
+    /// now may change again without another time: file systems count in steps of milliseconds to two seconds.
+    pub fn is_settled(&self, now: u64, seconds: i64) -> bool {
+        self.changed.0.saturating_add(seconds) <= i64::try_from(now).unwrap_or(i64::MAX)
+    }
 }
 
 /// The effective user of this process.

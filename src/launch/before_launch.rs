@@ -52,7 +52,8 @@ impl BeforeLaunch {
             _ => return Ok(BeforeLaunch::Keep(policy.sentence())),
         }
         let mut recorder = LaunchRecorder::new(known, &policy, settings);
-        let Some(problem) = recorder.problem(Some(placement))? else {
+        let sources = recorder.unasked_sources();
+        let Some(problem) = recorder.problem(Some(placement), sources)? else {
             return Ok(BeforeLaunch::NothingStored);
         };
         let decision = match problem.kept.find() {

@@ -2,7 +2,7 @@
 //! them from the reports of all processes.
 
 use super::machine::LaunchMachine;
-use super::{NewRanks, UserTopology, random_permutation};
+use super::{AskedSources, NewRanks, UserTopology, random_permutation};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::decide;
 use crate::mapping::TaskGrid;
@@ -148,7 +148,8 @@ impl RankRequest<'_> {
         }
         let store = (!self.store.is_empty()).then(|| Store::open(self.store));
         let processes = self.reports.len();
-        let machine = LaunchMachine::of(settings, placement, store.as_ref(), processes)?;
+        let sources = AskedSources::NotYet(store);
+        let machine = LaunchMachine::of(settings, placement, sources, processes)?;
         Ok((machine.topology, machine.slots))
     }
 

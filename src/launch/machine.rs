@@ -3,7 +3,7 @@
 //! It is the topology that the user gives; or else the nodes that were discovered, on the network that a
 //! [source](crate::sources) knows, with the machine inside each node.
 
-use super::UserTopology;
+use super::{AskedSources, UserTopology};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::installation;
 use crate::options::Settings;
@@ -35,13 +35,13 @@ pub struct LaunchMachine {
 }
 
 impl LaunchMachine {
-    /// The machine of so many processes. `store` has the measurements of earlier launches.
+    /// The machine of so many processes, with the network that the sources `said` to know.
     ///
     /// Errors: the topology of the machine is not known, or the given description is not a valid topology.
     pub fn of(
         settings: &Settings,
         placement: Option<&Placement>,
-        store: Option<&Store>,
+        said: AskedSources,
         processes: usize,
     ) -> Result<LaunchMachine> {
         if let Some(given) = UserTopology::by_host_name(settings, placement) {
@@ -61,7 +61,7 @@ impl LaunchMachine {
                 by_host_name: false,
             });
         }
-        let choice = placement.and_then(|placement| choice(settings, placement, store));
+        let choice = placement.and_then(|placement| said.choice(settings, placement));
         let network = choice.as_ref().and_then(|choice| choice.network.as_ref());
         let machine = LaunchMachine::on(placement, network)?;
         Ok(LaunchMachine { choice, ..machine })
@@ -102,13 +102,8 @@ impl LaunchMachine {
     }
 }
 
-/// The choice among the sources of the network above the nodes; `None` with fewer than three nodes, which have no
+/// The choice among the sources of the network above these nodes; `None` with fewer than three nodes, which have no
 /// network that could matter.
-pub fn choice(settings: &Settings, placement: &Placement, store: Option<&Store>) -> Option<Choice> {
-    choice_for(settings, &Host::all_of(placement), store)
-}
-
-/// As [`choice`], for these nodes.
 pub fn choice_for(settings: &Settings, hosts: &[Host], store: Option<&Store>) -> Option<Choice> {
     if hosts.len() < 3 {
         return None;
@@ -176,7 +171,7 @@ mod tests {
 
     fn machine(settings: &Settings, placement: &Placement) -> LaunchMachine {
         let processes = placement.node_of_process.len();
-        LaunchMachine::of(settings, Some(placement), None, processes).unwrap()
+        LaunchMachine::of(settings, Some(placement), AskedSources::NotYet(None), processes).unwrap()
     }
 
     fn without_site() -> Settings {

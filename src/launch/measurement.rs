@@ -1,6 +1,6 @@
 //! Whether a launch measures the network between its nodes, and what becomes of the result.
 
-use super::{LaunchRecorder, Message, machine};
+use super::{AskedSources, LaunchRecorder, Message, machine};
 use crate::base::clock::since_1970;
 use crate::matrix::CommMatrix;
 use crate::options::Measure;
@@ -46,6 +46,14 @@ impl MeasurementFacts {
             Measure::Auto => None,
         }
     }
+}
+
+/// The decision whether a launch measures the network, and what the sources said until then.
+pub struct Measuring {
+    /// `None` if the network is to be measured, else why not.
+    pub objection: Option<&'static str>,
+    /// What the sources of the network said, if they were asked for the decision.
+    pub sources: AskedSources,
 }
 
 /// The gain that a network of switches could allow at most, in percent of hop-bytes: the traffic that could be
@@ -109,10 +117,12 @@ impl LaunchRecorder {
         }
     }
 
-    /// `None` if the network is to be measured in this launch, else why not.
-    pub fn objection_to_measuring(&self, placement: Option<&Placement>) -> Option<&'static str> {
+    /// Decides whether the network is measured in this launch.
+    pub fn measuring(&self, placement: Option<&Placement>) -> Measuring {
+        let not_yet = AskedSources::NotYet(self.storage.store().cloned());
         let Some(placement) = placement else {
-            return Some("the places of the processes could not be found");
+            let why = Some("the places of the processes could not be found");
+            return Measuring { objection: why, sources: not_yet };
         };
         let mut facts = MeasurementFacts {
             wish: self.wish(),
@@ -125,16 +135,22 @@ impl LaunchRecorder {
             least_gain: self.settings.min_gain,
         };
         // What takes time is looked up only if everything else speaks for measuring.
-        if facts.objection().is_none() && facts.wish == Measure::Auto {
-            let choice = machine::choice(&self.settings, placement, self.storage.store());
-            let used = choice.and_then(|choice| Some(choice.used()?.source));
-            facts.is_measured = used == Some(MEASURED);
-            facts.is_described |= used.is_some_and(|source| source != MEASURED);
-            if let Some(matrix) = self.matrix.as_ref().filter(|_| used.is_none()) {
-                facts.possible_gain = possible_gain(matrix, &placement.node_of_process);
-            }
+        if facts.objection().is_some() || facts.wish != Measure::Auto {
+            return Measuring { objection: facts.objection(), sources: not_yet };
         }
-        facts.objection()
+        let sources = not_yet.asked(&self.settings, placement);
+        let used = sources.used();
+        facts.is_measured = used == Some(MEASURED);
+        facts.is_described |= used.is_some_and(|source| source != MEASURED);
+        if let Some(matrix) = self.matrix.as_ref().filter(|_| used.is_none()) {
+            facts.possible_gain = possible_gain(matrix, &placement.node_of_process);
+        }
+        Measuring { objection: facts.objection(), sources }
+    }
+
+    /// The sources of the network before they are asked, or after a survey, whose result they have not told yet.
+    pub fn unasked_sources(&self) -> AskedSources {
+        AskedSources::NotYet(self.storage.store().cloned())
     }
 
     /// Keeps the result of a survey for this launch and later ones. Returns what the user has to know.

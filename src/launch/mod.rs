@@ -14,6 +14,7 @@
 //! Nothing here prints: what the user has to know is a [`Message`], which the caller prints.
 
 mod action;
+mod asked_sources;
 mod before_launch;
 pub mod constructed_orders;
 pub mod constructor;
@@ -36,11 +37,12 @@ mod storage;
 mod user_topology;
 
 pub use action::{Action, NewRanks};
+pub use asked_sources::AskedSources;
 pub use before_launch::{BeforeLaunch, by_node};
 pub use declared_topology::DeclaredTopology;
 pub use facts::{Check, Facts, Known, Processes, UserList};
 pub use instructions::Instructions;
-pub use measurement::{MeasurementFacts, possible_gain};
+pub use measurement::{MeasurementFacts, Measuring, possible_gain};
 pub use message::Message;
 pub use placed::{LONGEST, PLACED, PlacedRanks, RanksFound};
 pub use policy::{Policy, Reason};

@@ -4,6 +4,7 @@
 //! processes, and the options. The names of the nodes are not part of the places, so that another allocation of
 //! the same shape has the same signature. A launch with the same signatures finds the answer in the store.
 
+use super::AskedSources;
 use super::machine::LaunchMachine;
 use crate::base::error::Result;
 use crate::base::file;
@@ -59,18 +60,18 @@ pub struct KeptOrders {
 
 impl MappingProblem {
     /// The problem of a matrix on the machine of the settings, else on the one that was discovered.
-    /// Answers are kept in `store` under `key`.
+    /// `sources` is what is known of the network. `kept_in` is the store and the key of the answers.
     ///
     /// Errors: the topology of the machine is not known, or the given description is not a valid topology.
     pub fn new(
         matrix: CommMatrix,
         settings: &Settings,
         placement: Option<&Placement>,
-        store: Option<Store>,
-        key: &str,
+        sources: AskedSources,
+        kept_in: (Option<Store>, &str),
     ) -> Result<MappingProblem> {
         let tasks = matrix.tasks();
-        let machine = LaunchMachine::of(settings, placement, store.as_ref(), tasks)?;
+        let machine = LaunchMachine::of(settings, placement, sources, tasks)?;
         let places = match placement.filter(|_| settings.topology.is_none() || machine.by_host_name)
         {
             Some(placement) => signature_of_found(placement, &machine),
@@ -86,6 +87,7 @@ impl MappingProblem {
             tasks: tasks as u32,
             ..KeptOrder::default()
         };
+        let (store, key) = kept_in;
         let kept = KeptOrders { store, key: key.into(), question, limit: options.time_limit };
         let LaunchMachine { topology, slots, nodes, choice, by_host_name, .. } = machine;
         let topology = topology.into();

@@ -3,8 +3,8 @@
 
 use super::program_history::ProgramHistory;
 use super::{
-    Action, Instructions, Known, MappingProblem, Message, PlacedRanks, Policy, Program, RanksFound,
-    Storage, UserList, UserTopology,
+    Action, AskedSources, Instructions, Known, MappingProblem, Message, PlacedRanks, Policy,
+    Program, RanksFound, Storage, UserList, UserTopology,
 };
 use crate::base::error::Result;
 use crate::base::quantity::{bytes, seconds, whole_percent};
@@ -229,13 +229,19 @@ impl LaunchRecorder {
         }
     }
 
-    /// The mapping problem of this launch. `None` if there is no matrix, and at the second call.
+    /// The mapping problem of this launch, with what the sources of the network said. `None` if there is no matrix, and
+    /// at the second call.
     ///
     /// Errors: the topology of the machine is not known, or the given description is not a valid topology.
-    pub fn problem(&mut self, placement: Option<&Placement>) -> Result<Option<MappingProblem>> {
+    pub fn problem(
+        &mut self,
+        placement: Option<&Placement>,
+        sources: AskedSources,
+    ) -> Result<Option<MappingProblem>> {
         let Some(matrix) = self.matrix.take() else { return Ok(None) };
         let (store, settings) = (self.storage.store().cloned(), &self.settings);
-        let problem = MappingProblem::new(matrix, settings, placement, store, &self.key)?;
+        let kept_in = (store, self.key.as_str());
+        let problem = MappingProblem::new(matrix, settings, placement, sources, kept_in)?;
         self.by_host_name = problem.by_host_name;
         if self.settings.topology.is_some() && !problem.by_host_name {
             self.given_nodes = Some(problem.nodes.clone());

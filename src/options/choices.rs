@@ -52,12 +52,14 @@ pub enum NetworkChoice {
 
 impl NetworkChoice {
     /// The values: the two words, then the names of the sources in the order of trust.
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 10] = [
         "auto",
         "off",
         "site",
         "slurm-address",
         "slurm-files",
+        "pbs-nodes",
+        "flux-resources",
         "names",
         "fabric-files",
         "measured",

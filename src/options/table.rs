@@ -134,8 +134,8 @@ pub static TABLE: &[Opt] = &[
         ["network", "RANKWEAVE_NETWORK", "SOURCE", "auto"],
         "Where the network above the nodes may be learned from",
         "auto asks all sources in the order of trust: the site file, the scheduler (slurm-address, \
-               slurm-files), the names of the nodes, files of the fabric, earlier measurements. The \
-               first one that knows all nodes is used. The name of a source asks this one only. With \
+               slurm-files, pbs-nodes, flux-resources), the names of the nodes, files of the fabric, \
+               earlier measurements. The first one that knows all nodes is used. The name of a source asks this one only. With \
                off, all nodes count as equally far from each other. 'rankweave topo -- LAUNCHER' \
                shows what each source knows. --topology has priority.",
         |s, v| NetworkChoice::parse(v).map(|network| s.network = network),

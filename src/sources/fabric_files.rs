@@ -2,9 +2,9 @@
 //! of cables, a SimGrid platform, or any other file that [`topology::read_fabric`] recognises.
 
 use super::HostNetwork;
+use super::description::Description;
 use super::source::{Answer, Source, Surroundings};
 use crate::base::error::Result;
-use crate::topology;
 use std::path::PathBuf;
 
 /// The files in the folders of the site.
@@ -48,10 +48,10 @@ impl Source for FabricFiles {
         let mut problem = None;
         let mut best: Option<HostNetwork> = None;
         for file in &files {
-            match topology::read_fabric_of(&file.display().to_string(), &surroundings.names()) {
-                Ok(topology) => {
-                    let origin = format!("the file {}", file.display());
-                    let network = HostNetwork::by_name(topology.into(), surroundings.hosts, origin);
+            let origin = format!("the file {}", file.display());
+            match Description::File(file).network(surroundings.hosts, surroundings, origin) {
+                Ok(None) => {}
+                Ok(Some(network)) => {
                     if network.known() > best.as_ref().map_or(0, HostNetwork::known) {
                         best = Some(network);
                     }

@@ -4,6 +4,8 @@
 //! A source that knows only some of the nodes is used if no source knows all of them: the other nodes are then as
 //! far from all others as the network is wide.
 
+mod batch_files;
+mod description;
 mod fabric_files;
 mod flat;
 mod host;
@@ -31,10 +33,12 @@ use site_file::SiteFile;
 use std::path::PathBuf;
 
 /// All sources, the most trusted first.
-pub static ALL: [&dyn Source; 7] = [
+pub static ALL: [&dyn Source; 9] = [
     &site::Site,
     &slurm_address::SlurmAddress,
     &slurm_files::SlurmFiles,
+    &batch_files::PBS_NODES,
+    &batch_files::FLUX_RESOURCES,
     &names::Names,
     &fabric_files::FabricFiles,
     &measured::Measured,

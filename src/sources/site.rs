@@ -1,5 +1,6 @@
 //! The description of the cluster in the site file.
 
+use super::description::Description;
 use super::name_pattern::NamePattern;
 use super::site_file::{Cluster, SiteFile};
 use super::source::{Answer, Source, Surroundings};
@@ -59,9 +60,13 @@ fn network(
 ) -> Result<Option<HostNetwork>> {
     let origin = String::new();
     if let Some(text) = &cluster.topology {
-        let topology = read(text, site_file, &surroundings.names())?;
-        let network = HostNetwork::by_name(topology.into(), hosts, origin);
-        return Ok(Some(network).filter(|network| network.known() > 0));
+        let file = site_file.parent().unwrap_or(Path::new("/")).join(text);
+        // Relative names begin at the site file.
+        let description = match topology::is_description(text) {
+            true => Description::Text(text),
+            false => Description::File(&file),
+        };
+        return description.network(hosts, surroundings, origin);
     }
     let Some(names) = &cluster.names else { return Ok(None) };
     let pattern = NamePattern::parse(names)?;
@@ -76,15 +81,6 @@ fn network(
     };
     let paths: Vec<Option<Vec<String>>> = numbers.iter().map(path).collect();
     Ok(tree_of_names(surroundings.hosts, &paths, origin))
-}
-
-/// A description as `--topology` takes it, or the name of a file: relative names begin at the site file.
-fn read(text: &str, site_file: &Path, names: &[String]) -> Result<Box<dyn topology::Topology>> {
-    if topology::is_description(text) {
-        return topology::parse(text);
-    }
-    let file = site_file.parent().unwrap_or(Path::new("/")).join(text);
-    topology::read_fabric_of(&file.display().to_string(), names)
 }
 
 /// Nodes whose names have the coordinates in a torus.

@@ -5,10 +5,9 @@
 //! Slurm in the environment they are still used if they name the nodes of the launch: mpirun may have been
 //! started over ssh on nodes that Slurm manages.
 
-use super::HostNetwork;
+use super::description::Description;
 use super::source::{Answer, Source, Surroundings};
 use crate::base::error::Result;
-use crate::topology;
 use std::path::{Path, PathBuf};
 
 /// The files in the directories of Slurm.
@@ -46,13 +45,11 @@ impl Source for SlurmFiles {
         let Some(file) = files.into_iter().find(|file| file.is_file()) else {
             return Ok(Answer::Nothing("there is no topology.conf of Slurm on this node".into()));
         };
-        let topology =
-            topology::read_fabric_of(&file.display().to_string(), &surroundings.names())?;
         let origin = format!("Slurm ({})", file.display());
-        let network = HostNetwork::by_name(topology.into(), surroundings.hosts, origin);
-        if network.known() == 0 {
+        let found = Description::File(&file).network(surroundings.hosts, surroundings, origin)?;
+        let Some(network) = found else {
             return Ok(Answer::Nothing(format!("{} names none of the nodes", file.display())));
-        }
+        };
         Ok(Answer::Network(network))
     }
 }

@@ -73,6 +73,12 @@ fn used(choice: &Choice) -> (&'static str, Vec<u64>) {
 
 const CONF: &str =
     "SwitchName=a Nodes=n0,n2\nSwitchName=b Nodes=n1,n3\nSwitchName=r Switches=a,b\n";
+const PBS: &str = "n0\n  Mom = n0.org\n  resources_available.switch = a\n\
+                   n1\n  resources_available.switch = b\n\
+                   n2\n  resources_available.switch = a\n\
+                   n3\n  resources_available.switch = b\n";
+const FLUX: &str = "{\"version\": 1, \"execution\": {\"R_lite\": [{\"rank\": \"0-3\"}], \
+                    \"nodelist\": [\"n[0-3]\"], \"properties\": {\"rack1\": \"0,2\", \"rack2\": \"1,3\"}}}";
 const NODES: [&str; 4] = ["n0", "n1", "n2", "n3"];
 
 #[test]
@@ -107,6 +113,8 @@ fn each_source_finds_its_network() {
             tree.clone(),
         ),
         (System::new(&NODES).file("etc/slurm/topology.conf", CONF), "slurm-files", tree.clone()),
+        (System::new(&NODES).file("etc/rankweave/pbsnodes.txt", PBS), "pbs-nodes", tree.clone()),
+        (System::new(&NODES).file("etc/flux/system/R", FLUX), "flux-resources", vec![4, 2, 4]),
         (
             System::new(&["x1000c0s0b0n0", "x1000c1s0b0n0", "x1000c0s0b0n1", "x1001c0s0b0n0"]),
             "names",
@@ -152,6 +160,79 @@ fn each_source_finds_its_network() {
         assert_eq!((network.known(), network.host_of_node.len()), (4, 5), "{source}");
         assert!(network.shape().contains("1 of the 5 nodes"), "{}", network.shape());
     }
+}
+
+#[test]
+fn batch_systems_say_what_a_job_is_told() {
+    let said = |variable: &'static str, source: &str| {
+        let mut system = System::new(&NODES);
+        system.variables.push((variable, "x".into()));
+        let choice = system.choose();
+        choice.reports.into_iter().find(|report| report.source == source).unwrap().finding
+    };
+    assert!(said("PBS_NODEFILE", "pbs-nodes").contains("PBS tells a job the names of its nodes"));
+    assert!(said("FLUX_JOB_ID", "flux-resources").contains("Flux tells a job the numbers"));
+    assert!(said("HOME", "pbs-nodes").contains("no job of PBS"));
+    assert!(said("HOME", "flux-resources").contains("no job of Flux"));
+}
+
+/// A Slurm file with so many hosts that its answers are kept.
+fn large_conf() -> String {
+    let leaf =
+        |k: usize| format!("SwitchName=s{k} Nodes=n[{}-{}],{}\n", 4 * k, 4 * k + 3, "x".repeat(30));
+    let leaf = |k: usize| {
+        leaf(k).replace("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", &format!("other-host-of-the-cluster-{k}"))
+    };
+    let leaves: String = (0..800).map(leaf).collect();
+    format!("{leaves}SwitchName=r Switches=s[0-799]\n")
+}
+
+#[test]
+fn answers_of_large_files_are_kept_until_the_file_changes() {
+    let store = tempfile::tempdir().unwrap();
+    let store = crate::store::Store::open(store.path());
+    let system = System::new(&["n0", "n4", "n1", "n2", "elsewhere"])
+        .file("etc/slurm/topology.conf", &large_conf());
+    let file = system.root.path().join("etc/slurm/topology.conf");
+    let hour = std::time::Duration::from_secs(3600);
+    let age = |times: u32| {
+        let then = std::time::SystemTime::now() - times * hour;
+        fs::File::options().append(true).open(&file).unwrap().set_modified(then).unwrap();
+    };
+    let ask = || {
+        system.with(|surroundings| {
+            let surroundings = Surroundings {
+                store: Some(&store),
+                site_files: Vec::new(),
+                root: surroundings.root,
+                ..*surroundings
+            };
+            let choice = choose(&surroundings, &NetworkChoice::Auto);
+            (used(&choice), choice.sentence())
+        })
+    };
+    let kept = || store.kept_network_questions().unwrap().len();
+    let first = ask();
+    assert_eq!(first.0, ("slurm-files", vec![4, 2, 2]));
+    assert_eq!(kept(), 0, "a file that was written just now may still change");
+    age(2);
+    assert_eq!((ask(), kept()), (first.clone(), 1));
+    // The kept answer is used: the file is not read again.
+    let length = fs::metadata(&file).unwrap().len() as usize;
+    let damaged = "?".repeat(length);
+    let time = fs::metadata(&file).unwrap().modified().unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, damaged).unwrap();
+    fs::File::options().append(true).open(&file).unwrap().set_modified(time).unwrap();
+    assert_eq!(ask(), first);
+    fs::write(&file, text.replace("n[4-7]", "n[5-7],n4")).unwrap();
+    age(3);
+    assert_eq!((ask(), kept()), (first, 2), "another file");
+    fs::write(&file, large_conf().replace("n[4-7],", "")).unwrap();
+    age(1);
+    let changed = ask();
+    assert!(changed.1.contains("2 of the 5 nodes"), "{}", changed.1);
+    assert_eq!(ask(), changed);
 }
 
 #[test]

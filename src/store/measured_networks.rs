@@ -93,6 +93,14 @@ impl Store {
         Ok(path)
     }
 
+    /// All surveys that can be read, the newest first: the file, the hosts, and the network between them.
+    ///
+    /// Errors: I/O errors.
+    pub fn measured_networks(&self) -> Result<Vec<(PathBuf, Vec<String>, MeasuredNetwork)>> {
+        let all = self.surveys()?.into_iter();
+        Ok(all.map(|(path, survey)| (path, survey.hosts, survey.network)).collect())
+    }
+
     /// Removes all measured networks, and returns how many there were.
     ///
     /// Errors: I/O errors.

@@ -23,6 +23,7 @@ mod fitting;
 mod history;
 mod identity;
 mod joined_networks;
+mod kept_networks;
 mod kept_orders;
 mod measured_networks;
 mod mode;
@@ -45,6 +46,9 @@ pub use failed_run::StoredRun;
 pub use fitting::{Fit, Fitting};
 pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for, program_id, program_of_key};
+pub use kept_networks::{
+    KeptNetwork, MOST_KEPT, NetworkQuestion, decode_kept_network, read_kept_network,
+};
 pub use kept_orders::{KeptOrder, MOST_ORDERS};
 pub use measured_networks::{MOST_NETWORKS, decode_measured_network, read_measured_network};
 pub use mode::LaunchMode;

@@ -96,11 +96,8 @@ fn tapers(tree: &Tree) -> Option<Vec<f64>> {
     if bandwidths.iter().all(|&bandwidth| bandwidth == hosts) {
         return None;
     }
-    let taper = |level: usize| {
-        let groups = tree.groups(level).iter().max().map_or(1, |&most| most as usize + 1);
-        let below = tree.slots() as f64 / groups as f64;
-        (below * hosts / bandwidths[level]).clamp(1.0, MOST_TAPER)
-    };
+    let taper =
+        |level: usize| (tree.mean_below(level) * hosts / bandwidths[level]).clamp(1.0, MOST_TAPER);
     Some((0..tree.levels() - 1).map(taper).collect())
 }
 

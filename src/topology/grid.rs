@@ -111,6 +111,11 @@ impl Grid {
         &self.dims
     }
 
+    /// The bandwidth of the links of each dimension.
+    pub fn bandwidths(&self) -> &[f64] {
+        &self.bandwidths
+    }
+
     /// Whether each dimension wraps around; never for one or two points.
     pub fn wrap(&self) -> &[bool] {
         &self.wrap

@@ -32,6 +32,7 @@ mod launch;
 mod machine;
 mod network;
 mod network_graph;
+mod network_part;
 mod pci;
 mod rails;
 pub(crate) mod slot_rails;
@@ -63,9 +64,10 @@ pub use launch::from_launch;
 pub use machine::{Machine, UNPLACED, common_levels, extend_path};
 pub use network::{Network, count_links};
 pub use network_graph::NetworkGraph;
+pub use network_part::NetworkPart;
 pub use rails::Attachment;
 pub use slot_rails::{Rail, Rails};
-pub use spec::{expand_hostlist, is_description, parse, read_fabric, read_fabric_of};
+pub use spec::{READERS, expand_hostlist, is_description, parse, read_fabric, read_fabric_of};
 pub use subset::Subset;
 pub use tree::Tree;
 pub use with_rails::WithRails;
@@ -112,6 +114,11 @@ pub trait Topology: Send + Sync {
     /// The grid or torus of which the slots are some points, and the point of every slot. The slots that a
     /// job got of such a machine are an example.
     fn as_part_of_grid(&self) -> Option<(&Grid, &[usize])> {
+        None
+    }
+
+    /// The graph of slots and switches, where the topology is given by its links.
+    fn as_graph(&self) -> Option<&NetworkGraph> {
         None
     }
 

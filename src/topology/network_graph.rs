@@ -68,6 +68,22 @@ impl NetworkGraph {
         label: String,
         slots_forward: bool,
     ) -> Result<NetworkGraph> {
+        let mut graph = NetworkGraph::linked(slots, vertices, links, label, slots_forward)?;
+        // Slots of one switch are a group, and so are twins. A slot may itself be the switch of others.
+        let group = |&(anchor, out): &(u32, u16)| anchor + u32::from(out == 0) * vertices as u32;
+        let switch: Vec<u32> = graph.anchor.iter().map(group).collect();
+        graph.tree = ultrametric::tree_of(&graph, &switch);
+        Ok(graph)
+    }
+
+    /// As [`NetworkGraph::with_forwarding`], for a network that is not examined for being a tree.
+    pub(super) fn linked(
+        slots: usize,
+        vertices: usize,
+        links: &[(u32, u32, f64)],
+        label: String,
+        slots_forward: bool,
+    ) -> Result<NetworkGraph> {
         let bad = |what: String| Err(Error::new(ErrorKind::Format, what));
         if slots == 0 || slots > vertices || u32::try_from(vertices).is_err() {
             return bad(format!("a network of {vertices} vertices cannot have {slots} slots"));
@@ -131,10 +147,6 @@ impl NetworkGraph {
         if hops.iter().filter(|&&h| h != u32::MAX).max().is_some_and(|&h| h > 32_766) {
             return bad("a vertex is more than 32 766 hops away from slot 0".into());
         }
-        // Slots of one switch are a group, and so are twins. A slot may itself be the switch of others.
-        let group = |&(anchor, out): &(u32, u16)| anchor + u32::from(out == 0) * vertices as u32;
-        let switch: Vec<u32> = graph.anchor.iter().map(group).collect();
-        graph.tree = ultrametric::tree_of(&graph, &switch);
         Ok(graph)
     }
 
@@ -143,6 +155,36 @@ impl NetworkGraph {
     pub fn with_slot_names(mut self, names: Vec<String>) -> NetworkGraph {
         self.names = names;
         self
+    }
+
+    /// Whether messages may pass through slots on their way.
+    pub(super) fn slots_forward(&self) -> bool {
+        self.slots_forward
+    }
+
+    /// Number of vertices: slots and switches.
+    pub(super) fn size(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// A number that slots with the same links to others share: that of their switch or of the first twin.
+    pub(super) fn anchor_of(&self, slot: usize) -> u32 {
+        self.anchor[slot].0
+    }
+
+    /// Hops from a slot to every vertex; `u32::MAX` for those that it cannot reach.
+    pub(super) fn hops_from(&self, slot: usize) -> Vec<u32> {
+        self.search(slot)
+    }
+
+    /// Each link once, with its bandwidth.
+    pub(super) fn undirected_links(&self) -> impl Iterator<Item = (u32, u32, f64)> {
+        (0..self.size()).flat_map(move |vertex| {
+            let from = self.offsets[vertex];
+            let links = self.around(vertex).iter().zip(&self.bandwidths[from..]);
+            let links = links.map(move |(&other, &bandwidth)| (vertex as u32, other, bandwidth));
+            links.filter(|&(a, b, _)| a < b)
+        })
     }
 
     fn around(&self, vertex: usize) -> &[u32] {
@@ -263,6 +305,10 @@ impl Topology for NetworkGraph {
 
     fn as_tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
+    }
+
+    fn as_graph(&self) -> Option<&NetworkGraph> {
+        Some(self)
     }
 
     fn network(&self) -> Option<&dyn Network> {

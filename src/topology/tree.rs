@@ -33,6 +33,9 @@ pub struct Tree {
     node_level: Option<usize>,
     label: Option<String>,
     slot_names: Vec<String>,
+    /// The mean number of slots below the groups of each level of the tree that this one is a part of; empty if it is
+    /// a whole one.
+    mean_below: Vec<f64>,
 }
 
 impl Tree {
@@ -123,7 +126,23 @@ impl Tree {
             node_level: Some(0),
             label: None,
             slot_names: Vec::new(),
+            mean_below: Vec::new(),
         }
+    }
+
+    /// Sets the mean number of slots below the groups of each level of the tree that this one is a part of; `None`
+    /// unless there is one number of at least 1 for each level.
+    pub(super) fn with_mean_below(mut self, below: &[f64]) -> Option<Tree> {
+        self.mean_below = below.to_vec();
+        let fits = below.len() == self.levels() && below.iter().all(|n| n.is_finite() && *n >= 1.0);
+        fits.then_some(self)
+    }
+
+    /// The mean number of slots below the groups of level `l`, in the whole tree.
+    pub(super) fn mean_below(&self, l: usize) -> f64 {
+        let groups = self.groups[l].iter().max().map_or(1, |&most| most as usize + 1);
+        let counted = (self.slots() as f64 / groups as f64).max(1.0);
+        self.mean_below.get(l).copied().unwrap_or(counted)
     }
 
     /// Sets the bandwidth of the links above the groups of each level, the slots' own level last;

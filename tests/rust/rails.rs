@@ -2,7 +2,7 @@
 
 use crate::support::{Place, repository};
 use rankweave::decide;
-use rankweave::launch::MappingProblem;
+use rankweave::launch::{AskedSources, MappingProblem};
 use rankweave::matrix::{CommMatrix, SparseMatrix, Traffic};
 use rankweave::metrics::{self, RailLoads};
 use rankweave::options::Settings;
@@ -70,7 +70,7 @@ fn settings() -> Settings {
 /// The rank order of a launch, with the load of the rails before and after.
 fn launched(placement: &Placement, matrix: &CommMatrix) -> (decide::Decision, [RailLoads; 2]) {
     let settings = settings();
-    let problem = MappingProblem::new(matrix.clone(), &settings, Some(placement), None, "k");
+    let problem = MappingProblem::new(matrix.clone(), &settings, Some(placement), AskedSources::NotYet(None), "k");
     let problem = problem.expect("a problem");
     let topology = problem.topology.as_ref();
     let decision = decide::decide(matrix, topology, &problem.slots, &problem.options);
@@ -130,7 +130,7 @@ fn a_single_rail_changes_nothing() {
     placement.devices.rail_of_process.iter_mut().for_each(|rail| *rail = 0);
     let of = |placement: &Placement| {
         let settings = settings();
-        let problem = MappingProblem::new(matrix.clone(), &settings, Some(placement), None, "k");
+        let problem = MappingProblem::new(matrix.clone(), &settings, Some(placement), AskedSources::NotYet(None), "k");
         let problem = problem.expect("a problem");
         assert!(problem.topology.rails().is_none());
         decide::decide(&matrix, problem.topology.as_ref(), &problem.slots, &problem.options)

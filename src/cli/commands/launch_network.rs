@@ -15,13 +15,17 @@ use crate::launch::{Storage, machine};
 use crate::options::Settings;
 use crate::report::units::printable;
 use crate::sources::{Choice, Host, HostNetwork, Report};
+use crate::store::Store;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::time::Duration;
 
 /// The settings of a launch in which the network is measured.
 const MEASURING: [(&str, &str); 3] =
     [("RANKWEAVE_MEASURE", "on"), ("RANKWEAVE_MODE", "record"), ("RANKWEAVE_VERBOSE", "1")];
+/// The variable of the store.
+const STORE: &str = "RANKWEAVE_STORE";
 /// More nodes than this are not listed by name.
 const SHOWN: usize = 64;
 
@@ -56,34 +60,51 @@ struct LaunchNetwork {
     distances: Option<Vec<Vec<Option<u64>>>>,
 }
 
+/// What is shown of a launch, and how.
+pub(super) struct Wanted {
+    /// The network is measured first.
+    pub(super) measure: bool,
+    /// The time that the probe has.
+    pub(super) timeout: Duration,
+    /// The store that the command line names.
+    pub(super) store: Option<Store>,
+    /// As JSON.
+    pub(super) json: bool,
+}
+
 /// Shows what is known of the network of a launch.
 ///
-/// Errors: the launcher cannot be started, or no process answers.
-pub(super) fn show(words: &[String], measure: bool, json: bool) -> Result<Exit> {
-    if measure {
-        measure_with(words)?;
+/// Errors: the launcher cannot be started or does not end in time, or no process answers.
+pub(super) fn show(words: &[String], wanted: &Wanted) -> Result<Exit> {
+    if wanted.measure {
+        measure_with(words, wanted.store.as_ref())?;
     }
     let (settings, errors) = Settings::from_env(|name| std::env::var(name).ok());
     for error in errors {
         eprintln!("rankweave: {error}");
     }
     let launch = LaunchLine::of(&Launcher::of_command(words)?, words);
-    let nodes = nodes_of(&launch, words)?;
+    let nodes = nodes_of(&launch, words, wanted.timeout)?;
     let hosts: Vec<Host> = nodes.iter().map(ProbedNode::host).collect();
-    let store = Storage::open(&settings).ok();
+    let store = wanted.store.clone().or_else(|| Storage::open(&settings).ok());
     let choice = machine::choice_for(&settings, &hosts, store.as_ref());
     let answer = answer(nodes, choice.as_ref());
-    output::print_as(json, || &answer, || text(&answer, choice.as_ref()))?;
+    output::print_as(wanted.json, || &answer, || text(&answer, choice.as_ref()))?;
     Ok(if answer.origin.is_some() { Exit::Done } else { Exit::Nothing })
 }
 
 /// Runs the launch with its program and measures the network when the program initialises MPI. The output of the
 /// program goes to standard error.
-fn measure_with(words: &[String]) -> Result<()> {
+fn measure_with(words: &[String], store: Option<&Store>) -> Result<()> {
     let prepared = Prepared::new(words, &SettingsArgs::default())?.with_what_programs_need(words);
     let mut variables = prepared.variables.clone();
     variables.retain(|(name, _)| !MEASURING.iter().any(|(own, _)| own == name));
     variables.extend(MEASURING.map(|(name, value)| (name.to_string(), value.to_string())));
+    if let Some(store) = store {
+        let directory = std::path::absolute(store.directory()).unwrap_or(store.directory().into());
+        variables.retain(|(name, _)| name != STORE);
+        variables.push((STORE.into(), directory.display().to_string()));
+    }
     let plan = prepared.command(words, &variables)?;
     let code = Command::new(&plan.command[0])
         .args(&plan.command[1..])

@@ -8,6 +8,7 @@ pub(in crate::cli) mod documents;
 pub(in crate::cli) mod environment;
 pub(in crate::cli) mod eval;
 pub(in crate::cli) mod exchange;
+mod kept_networks;
 mod launch_network;
 pub(in crate::cli) mod map;
 pub(in crate::cli) mod recover;

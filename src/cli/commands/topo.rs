@@ -1,14 +1,18 @@
 //! `rankweave topo`: shows a topology, or this machine's.
 
-use super::launch_network;
+use super::{kept_networks, launch_network};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
+use crate::cli::arguments::selection::StoreArgs;
+use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
+use crate::cli::trial::PROBE_LIMIT;
 use crate::report::MachineDevices;
 use crate::topology::{self, Machine, Topology, Tree, costs};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +22,9 @@ Examples:
   rankweave topo --topology slurm:/etc/slurm/topology.conf
   rankweave topo --topology torus:8x8x8 --json
   rankweave topo -- mpirun -n 64 ./app              the network between the nodes of a launch, and who knows it
-  rankweave topo --measure -- mpirun -n 64 ./app    measures this network first";
+  rankweave topo --measure -- mpirun -n 64 ./app    measures this network first
+  rankweave topo --kept                             the networks that the store knows
+  rankweave topo --forget                           removes them, so that they are found anew";
 
 /// The largest number of slots whose distances are printed.
 const SHOWN: usize = 16;
@@ -54,6 +60,25 @@ pub struct Args {
     /// later launches on these nodes use it. The output of the program goes to standard error.
     #[arg(long, requires = "launch")]
     measure: bool,
+
+    /// With a launch: time after which the launcher and its processes are ended; the launch of --measure has no limit
+    #[arg(long, value_name = "SECONDS", value_parser = time_limit, default_value = PROBE_LIMIT)]
+    timeout: Duration,
+
+    /// List the networks that are kept in the store: measured ones, and answers of large descriptions
+    ///
+    /// The exit code is 1 if none is kept.
+    #[arg(long, conflicts_with_all = ["topology", "xml", "launch", "forget"])]
+    kept: bool,
+
+    /// Remove the networks that are kept in the store
+    ///
+    /// Later launches measure the network, or read its description, again. The exit code is 1 if none was kept.
+    #[arg(long, conflicts_with_all = ["topology", "xml", "launch"])]
+    forget: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
 
     /// A launch whose network is to be shown: mpirun, mpiexec, srun or another launcher, with all its arguments
     #[arg(value_name = "LAUNCHER", trailing_var_arg = true, allow_hyphen_values = true)]
@@ -99,8 +124,17 @@ struct Shown {
 
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        if self.forget {
+            return kept_networks::forget(&self.store.open()?);
+        }
+        if self.kept {
+            return kept_networks::list(&self.store.open()?, self.json);
+        }
         if !self.launch.is_empty() {
-            return launch_network::show(&self.launch, self.measure, self.json);
+            let Args { measure, timeout, json, .. } = self;
+            let wanted =
+                launch_network::Wanted { measure, timeout, store: self.store.typed(), json };
+            return launch_network::show(&self.launch, &wanted);
         }
         let shown = match (&self.topology, &self.xml) {
             (Some(spec), _) => {

@@ -13,9 +13,10 @@ use crate::options::TABLE;
 use crate::store::Placement;
 use std::time::Duration;
 
-/// What `sh` runs on each rank.
+/// What `sh` runs on each rank. It stays for a moment after its answer: Open MPI 5 loses count of processes that end at
+/// once, and does not end then.
 const SCRIPT: &str = "echo rankweave-rank ${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-\
-    ${SLURM_PROCID:-none}}}} $(uname -n)";
+    ${SLURM_PROCID:-none}}}} $(uname -n); sleep 0.3 2>/dev/null || sleep 1";
 /// The time that the helper launch has.
 const PATIENCE: Duration = Duration::from_secs(300);
 

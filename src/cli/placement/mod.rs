@@ -24,7 +24,7 @@ use crate::base::clock::since_1970;
 use crate::base::error::Result;
 use crate::cli::inspect::{LaunchLine, option_words};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
-use crate::launch::{BeforeLaunch, LONGEST, PlacedRanks, Storage};
+use crate::launch::{BeforeLaunch, Known, LONGEST, PlacedRanks, Storage};
 use crate::options::{Place, Settings};
 use crate::store::Store;
 use launch_hosts::LaunchHosts;
@@ -62,36 +62,8 @@ impl PlacedLaunch {
         settings: &Settings,
         variable: impl Fn(&str) -> Option<String>,
     ) -> std::result::Result<PlacedLaunch, Refusal> {
-        let launch = LaunchLine::of(found, command);
-        if found.launcher == Launcher::Other {
-            return Err(Refusal::new(
-                "it is not known how this launcher is told the places of ranks",
-                "use a launcher of Open MPI, MPICH, Intel MPI or Slurm, or make a file with 'rankweave export --to'",
-            ));
-        }
-        let options = option_words(found, &launch, command);
-        let mut hosts = LaunchHosts::of(found.launcher, &options, &variable)?;
-        let said = launch.parts.first().and_then(|part| part.ranks);
-        let tasks = said.or_else(|| number_of_ranks(found.launcher, &hosts, &variable));
-        let tasks = tasks.filter(|&tasks| tasks > 0).ok_or_else(|| {
-            let what = "the number of ranks cannot be known before the launch";
-            Refusal::new(what, "give the number of ranks on the command line (-n)")
-        })?;
-        let known = stored::known(&launch, settings, tasks)?;
-        let key = known.facts.key.clone();
-        let record = known.fitting.as_ref().map(|fitting| &fitting.record);
-        if record.is_none() {
-            return Err(nothing_stored(&key));
-        }
-        let method = Method::of(found, command, &variable).ok_or_else(|| {
-            let what =
-                "the launcher does not tell its version, so it is not known how to place ranks";
-            Refusal::new(what, "call the launcher by its own name, not through a script")
-        })?;
-        if let Some(ranks) = method.default_ranks() {
-            hosts.allocation = hosts.allocation.map(|all| all.with_default_ranks(ranks));
-        }
-        let places = Places::of(&hosts, tasks, method.filling(), record)?;
+        let Preparation { known, hosts, method, places, said, key } =
+            Preparation::of(found, command, settings, variable)?;
         let bound_to_cores = places::has_cores(&places.placement);
         let store = known.storage.store().cloned();
         let now = since_1970().as_secs();
@@ -129,6 +101,71 @@ impl PlacedLaunch {
 
 fn nothing_stored(key: &str) -> Refusal {
     Refusal::usual(format!("no usable matrix is stored for {key}"))
+}
+
+/// How the launcher of a launch would be told the places of the ranks, in words, without a search for an order.
+///
+/// Errors: the launcher places nothing, for the reason in the error.
+pub(in crate::cli) fn possible(
+    found: &LocatedLauncher,
+    command: &[String],
+    settings: &Settings,
+    variable: impl Fn(&str) -> Option<String>,
+) -> std::result::Result<&'static str, Refusal> {
+    Preparation::of(found, command, settings, variable).map(|ready| ready.method.words())
+}
+
+/// What is known of a launch before its order is decided.
+struct Preparation {
+    known: Known,
+    hosts: LaunchHosts,
+    method: Method,
+    places: Places,
+    /// The number of ranks, if the command line says it.
+    said: Option<usize>,
+    key: String,
+}
+
+impl Preparation {
+    /// Errors: the launcher places nothing, for the reason in the error.
+    fn of(
+        found: &LocatedLauncher,
+        command: &[String],
+        settings: &Settings,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> std::result::Result<Preparation, Refusal> {
+        let launch = LaunchLine::of(found, command);
+        if found.launcher == Launcher::Other {
+            return Err(Refusal::new(
+                "it is not known how this launcher is told the places of ranks",
+                "use a launcher of Open MPI, MPICH, Intel MPI or Slurm, or make a file with 'rankweave export --to'",
+            ));
+        }
+        let options = option_words(found, &launch, command);
+        let mut hosts = LaunchHosts::of(found.launcher, &options, &variable)?;
+        let said = launch.parts.first().and_then(|part| part.ranks);
+        let tasks = said.or_else(|| number_of_ranks(found.launcher, &hosts, &variable));
+        let tasks = tasks.filter(|&tasks| tasks > 0).ok_or_else(|| {
+            let what = "the number of ranks cannot be known before the launch";
+            Refusal::new(what, "give the number of ranks on the command line (-n)")
+        })?;
+        let known = stored::known(&launch, settings, tasks)?;
+        let key = known.facts.key.clone();
+        let record = known.fitting.as_ref().map(|fitting| &fitting.record);
+        if record.is_none() {
+            return Err(nothing_stored(&key));
+        }
+        let method = Method::of(found, command, &variable).ok_or_else(|| {
+            let what =
+                "the launcher does not tell its version, so it is not known how to place ranks";
+            Refusal::new(what, "call the launcher by its own name, not through a script")
+        })?;
+        if let Some(ranks) = method.default_ranks() {
+            hosts.allocation = hosts.allocation.map(|all| all.with_default_ranks(ranks));
+        }
+        let places = Places::of(&hosts, tasks, method.filling(), record)?;
+        Ok(Preparation { known, hosts, method, places, said, key })
+    }
 }
 
 /// An order, and how the launcher is told.

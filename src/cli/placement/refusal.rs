@@ -55,6 +55,16 @@ impl Refusal {
         self.is_usual
     }
 
+    /// What is in the way, in one sentence.
+    pub(in crate::cli) fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// What the user can do.
+    pub(in crate::cli) fn advice(&self) -> Option<&str> {
+        self.advice.as_deref()
+    }
+
     /// The message. `meaning` is what it means for this launch.
     pub(in crate::cli) fn message(&self, meaning: &str) -> Message {
         let message = Message::new(self.what.clone()).meaning(meaning);

@@ -8,7 +8,9 @@
 mod execute;
 mod node_probe;
 
-pub(super) use node_probe::{ProbedNode, answer as probe_answer, nodes_of};
+pub(super) use node_probe::{
+    ProbedNode, STAY as PROBE_STAY, USUAL_LIMIT as PROBE_LIMIT, answer as probe_answer, nodes_of,
+};
 
 pub(super) use execute::{End, Streams, TrialRun, execute};
 

@@ -2,7 +2,13 @@
 //!
 //! Every process says on which node it is, whether the library was preloaded into it, and where the scheduler
 //! says that its node is in the network. No process calls MPI.
+//!
+//! Launchers are made for programs that run for a while. Of processes that end at once, Open MPI 5 loses count now and
+//! then: all have ended, and the launcher waits for ever. MPICH sometimes loses their output. Therefore each process
+//! stays for a moment after its answer ([`STAY`]); the launcher has a time limit, after which answers count that are
+//! complete; and a launcher that ends without any answer is asked once more.
 
+use super::execute::{End, Streams, TrialRun, execute};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console;
@@ -11,11 +17,16 @@ use crate::cli::preload::command::Prepared;
 use crate::sources::Host;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const MARK: &str = "rankweave-probe";
 /// What stands for a text that is not known.
 const NOTHING: &str = "-";
+
+/// How long a process of the probe stays after its answer.
+pub(in crate::cli) const STAY: Duration = Duration::from_millis(300);
+/// The seconds that a probe has unless the user says otherwise.
+pub(in crate::cli) const USUAL_LIMIT: &str = "60";
 
 /// What the processes of one node answered.
 #[derive(Debug, Clone, Serialize)]
@@ -55,10 +66,14 @@ pub(in crate::cli) fn answer() -> String {
     format!("{MARK} {name} {loaded} {} {}\n", word(address), word(position))
 }
 
-/// Starts the launcher with the probe. Returns the nodes by name.
+/// Starts the launcher with the probe, and ends it after `limit`. Returns the nodes by name.
 ///
-/// Errors: the launch names no program, the launcher cannot be started, or no process answers.
-pub(in crate::cli) fn nodes_of(launch: &LaunchLine, words: &[String]) -> Result<Vec<ProbedNode>> {
+/// Errors: the launch names no program, the launcher cannot be started or does not end in time, or no process answers.
+pub(in crate::cli) fn nodes_of(
+    launch: &LaunchLine,
+    words: &[String],
+    limit: Duration,
+) -> Result<Vec<ProbedNode>> {
     let Some(&start) = launch.starts.first() else {
         let text = "the launch names no program, so there is none that the probe can replace";
         return Err(Error::new(ErrorKind::Usage, text));
@@ -71,22 +86,52 @@ pub(in crate::cli) fn nodes_of(launch: &LaunchLine, words: &[String]) -> Result<
     words.extend([own.display().to_string(), "doctor".into(), "--on-node".into()]);
     let prepared = Prepared::new(&words, &SettingsArgs::default())?;
     let plan = prepared.command(&words, &prepared.variables)?;
-    let done = Command::new(&plan.command[0])
-        .args(&plan.command[1..])
-        .envs(plan.environment.iter().cloned())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| {
-            Error::new(ErrorKind::Io, format!("cannot start the launcher: {e}"))
-                .at(&plan.command[0])
-        })?;
-    let nodes = read(&String::from_utf8_lossy(&done.stdout));
-    if nodes.is_empty() {
-        let said = String::from_utf8_lossy(&done.stderr).trim().to_string();
-        return Err(Error::new(ErrorKind::Io, format!("no process of the probe answered: {said}"))
-            .advise("start the launch without rankweave, to see whether it works by itself"));
+    // A launch of several programs is probed with the first one only.
+    let expected = match &launch.parts[..] {
+        [part] => part.ranks,
+        _ => None,
+    };
+    let streams = Streams::new()?;
+    let ask = || execute(&plan, &[], None, &streams, Some(limit));
+    let mut run = ask()?;
+    let mut nodes = read(&String::from_utf8_lossy(&run.out));
+    if nodes.is_empty() && run.end == End::Code(0) {
+        run = ask()?;
+        nodes = read(&String::from_utf8_lossy(&run.out));
     }
-    Ok(nodes)
+    let answers: usize = nodes.iter().map(|node| node.processes).sum();
+    match run.end {
+        End::TimedOut if expected != Some(answers) => Err(late(limit, answers, expected)),
+        _ if nodes.is_empty() => Err(silent(&run)),
+        _ => Ok(nodes),
+    }
+}
+
+/// The error for a launcher that did not end in time.
+fn late(limit: Duration, answers: usize, expected: Option<usize>) -> Error {
+    let of = expected.map_or(String::new(), |all| format!(" of {all}"));
+    let seconds = limit.as_secs_f64();
+    let text = format!(
+        "the launcher did not end within {seconds} seconds, and {answers}{of} processes of the probe answered; the \
+         launcher and its processes were ended, and the nodes of this launch are not known"
+    );
+    Error::new(ErrorKind::Io, text).advise(
+        "start the same launcher with 'hostname' in place of the program, to see whether it ends by itself; use \
+         --timeout SECONDS if it takes longer to start",
+    )
+}
+
+/// The error for a launcher that ended without an answer.
+fn silent(run: &TrialRun) -> Error {
+    let said = String::from_utf8_lossy(&run.err).trim().to_string();
+    let how = match (run.end, said.is_empty()) {
+        (End::Code(0), true) => "the launcher ended and printed nothing".into(),
+        (end, true) => end.words(),
+        (End::Code(0), false) => said,
+        (end, false) => format!("{}, {said}", end.words()),
+    };
+    Error::new(ErrorKind::Io, format!("no process of the probe answered: {how}"))
+        .advise("start the launch without rankweave, to see whether it works by itself")
 }
 
 fn read(text: &str) -> Vec<ProbedNode> {
@@ -132,5 +177,30 @@ mod tests {
             ("r.s1.a".into(), "".into())
         );
         assert_eq!(read(&answer()).len(), 1);
+    }
+
+    #[test]
+    fn errors_say_what_happened_and_what_to_do() {
+        let said = late(Duration::from_secs(60), 3, Some(16)).to_string();
+        for part in ["within 60 seconds", "3 of 16", "were ended", "not known", "try:", "--timeout"]
+        {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(late(Duration::from_secs(1), 0, None).to_string().contains("and 0 processes"));
+        let run = |end, err: &str| TrialRun {
+            end,
+            seconds: 0.0,
+            out: Vec::new(),
+            err: err.as_bytes().to_vec(),
+        };
+        for (end, err, want) in [
+            (End::Code(0), "", "printed nothing"),
+            (End::Code(3), "", "answered: exit code 3"),
+            (End::Code(0), " no such host\n", "answered: no such host;"),
+            (End::Signal(9), "gone", "answered: signal 9, gone"),
+        ] {
+            let said = silent(&run(end, err)).to_string();
+            assert!(said.contains(want), "{want}: {said}");
+        }
     }
 }

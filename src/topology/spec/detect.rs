@@ -4,7 +4,10 @@
 //! another name is read in the same way.
 
 use super::infiniband::{self, Dialect};
-use super::{cabling, graph_file, ib_ports, in_file, read_text, simgrid, slurm, topograph};
+use super::{
+    cabling, flux_resources, graph_file, ib_ports, in_file, pbs_nodes, read_text, simgrid, slurm,
+    topograph,
+};
 use crate::topology::xml::root_element;
 use crate::topology::{DistanceMatrix, Topology};
 use crate::{Error, ErrorKind, Result};
@@ -18,13 +21,15 @@ enum Kind {
     SlurmConf,
     /// YAML and JSON of Slurm and topograph.
     Yaml,
+    PbsNodes,
+    FluxResources,
     Graph,
     Distances,
     Cabling,
 }
 
-/// Reads the description of a network of hosts: files of `ibnetdiscover`, ibsim, Slurm, topograph and SimGrid, lists of
-/// cables, graphs of METIS and tables of distances, recognised by their content. Slots are hosts; their names are those
+/// Reads the description of a network of hosts: files of `ibnetdiscover`, ibsim, Slurm, topograph, PBS, Flux and SimGrid,
+/// lists of cables, graphs of METIS and tables of distances, recognised by their content. Slots are hosts; their names are those
 /// of [`Topology::slot_name`].
 ///
 /// Errors: a file that cannot be read or is none of these. The kind of the error is [`ErrorKind::NotFound`] if the
@@ -45,6 +50,8 @@ pub fn read_fabric_of(path: &str, hosts: &[String]) -> Result<Box<dyn Topology>>
             .and_then(|layout| layout.build(format!("slurm:{path}"), hosts))
             .map_err(|e| in_file(e, path)),
         Kind::Yaml => topograph::of_text(&text, path, hosts),
+        Kind::PbsNodes => pbs_nodes::of_text(&text, path),
+        Kind::FluxResources => flux_resources::of_text(&text, path),
         Kind::Graph => graph_file::of_text(&text, path),
         Kind::Distances => {
             let matrix = DistanceMatrix::parse(&text).map_err(|e| in_file(e, path))?;
@@ -78,6 +85,12 @@ fn kind_of(text: &str) -> Result<Kind> {
     }
     if text.contains('\0') {
         return refuse("the file is not text");
+    }
+    if pbs_nodes::is_listing(text) {
+        return Ok(Kind::PbsNodes);
+    }
+    if flux_resources::is_resource_set(text) {
+        return Ok(Kind::FluxResources);
     }
     if ib_ports::is_report(text) {
         return Ok(Kind::Infiniband(Dialect::Ibnetdiscover));
@@ -193,6 +206,9 @@ mod tests {
             ("{\"instances\": []}", Kind::Yaml),
             ("switches:\n  a: {}\n", Kind::Yaml),
             ("# switches\ntree: {switches: []}\n", Kind::Yaml),
+            ("n1\n     Mom = n1.site.org\n     ntype = PBS\n", Kind::PbsNodes),
+            ("{\"pbs_version\": \"20\", \"nodes\": {}}", Kind::PbsNodes),
+            ("{\"version\": 1, \"execution\": {\"R_lite\": []}}", Kind::FluxResources),
             ("3 2\n2 3\n1\n1\n", Kind::Graph),
             ("% graph\n2 1\n2\n1\n", Kind::Graph),
             ("0 1\n1 0\n", Kind::Distances),

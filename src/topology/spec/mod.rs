@@ -6,12 +6,15 @@
 mod cable;
 mod cabling;
 mod detect;
+mod flux_resources;
 mod graph_file;
 mod hostlist;
 mod ib_description;
 mod ib_ports;
 mod infiniband;
+mod labels;
 mod machine;
+mod pbs_nodes;
 mod rate;
 mod scotch;
 mod shapes;
@@ -39,12 +42,16 @@ use std::path::Path;
 /// Largest number of slots that a description may ask for.
 pub(super) const MAX_SLOTS: usize = 1 << 24;
 
+/// The version of the readers of files. It changes whenever one of them gives another answer for the same file, so that
+/// answers that were kept are found anew.
+pub const READERS: u32 = 1;
+
 /// A reader of the part of a description after the colon.
 type Read = fn(&str) -> Result<Box<dyn Topology>>;
 
 /// All kinds of topology, in the order in which errors list them: the name before the colon, an example
 /// of right syntax, and the reader.
-const KINDS: [(&str, &str, Read); 20] = [
+const KINDS: [(&str, &str, Read); 22] = [
     ("tree", "tree:2:16:32@1:10:100 (arity from the leaves up @ distances)", shapes::tree),
     ("torus", "torus:16x16x16 or torus:8x8x8@1:2:2 (bandwidth by dimension)", shapes::torus),
     ("mesh", "mesh:32x32", shapes::mesh),
@@ -71,6 +78,16 @@ const KINDS: [(&str, &str, Read); 20] = [
     ("scotch", "scotch:machine.tgt with a line such as `tleaf 3 2 90 16 9 2 1`", scotch::read),
     ("slurm", "slurm:topology.conf or slurm:topology.yaml", slurm::read),
     ("topograph", "topograph:topology.yaml (also .json and .conf)", topograph::read),
+    (
+        "pbs",
+        "pbs:pbsnodes.txt (output of pbsnodes -av, or of pbsnodes -a -F json)",
+        pbs_nodes::read,
+    ),
+    (
+        "flux",
+        "flux:R.json (resource set of Flux, with the graph of Fluxion or properties)",
+        flux_resources::read,
+    ),
     ("ib", "ib:ibnetdiscover.txt", infiniband::read),
     ("ibsim", "ibsim:fabric.net", infiniband::read_ibsim),
     (

@@ -57,6 +57,29 @@ def described(site, results, plain):
         problems.append(f"the switches are not known: {outcome.err[-600:]}")
     results.add(label, problems, outcome)
 
+    large = os.path.join(site.work, "large.toml")
+    with open(os.path.join(site.work, "topology.conf"), encoding="utf-8") as file:
+        text = file.read() + "# other switches of a large cluster\n" * 2000
+    with open(os.path.join(site.work, "large.conf"), "w", encoding="utf-8") as file:
+        file.write(text)
+    # Answers are kept only of files that were not changed just now.
+    os.utime(file.name, (1e9, 1e9))
+    with open(large, "w", encoding="utf-8") as file:
+        file.write('[[cluster]]\ntopology = "large.conf"\n')
+    problems, answers = [], os.path.join(site.work, "store", "fabrics")
+    for seed in ("4", "5"):
+        outcome = site.run(["-vv", "--site", large, "--measure", "off", "--seed", seed])
+        problems += same(outcome, plain)
+        if f"network: {large}: 4 nodes below 2 switches" not in outcome.err:
+            problems.append(f"the switches are not known: {outcome.err[-600:]}")
+        if not os.path.isdir(answers) or len(os.listdir(answers)) != 1:
+            problems.append("there is not one kept answer")
+        # Only the kept answer has the switches now. Size and time of the file are the same.
+        with open(os.path.join(site.work, "large.conf"), "r+", encoding="utf-8") as file:
+            file.write("?" * 10)
+        os.utime(file.name, (1e9, 1e9))
+    results.add(f"{label}: a large one, kept", problems, outcome)
+
     broken = os.path.join(site.work, "broken.toml")
     with open(broken, "w", encoding="utf-8") as file:
         file.write("[[cluster]]\nnodes = 3\n")
@@ -67,9 +90,6 @@ def described(site, results, plain):
         problems.append(f"messages {said}")
     results.add(f"{label}: a damaged one", problems, outcome)
 
-    # The command asks the sources in the same way whatever the launcher is. It is tried with one of them.
-    if site.stack.name != "openmpi4":
-        return
     asked = subprocess.run([CLUSTER, "exec", "--name", site.name, "n0", "--", site.tool.command, "topo", "--json", "--",
                             *site.launch()], capture_output=True, text=True, check=False, timeout=120,
                            env=dict(os.environ, **site.stack.environment(), RANKWEAVE_LIBRARY=site.tool.library,

@@ -5,4 +5,5 @@ mod commands;
 mod doctor;
 mod documents;
 mod mapping;
+mod networks;
 mod placement;

@@ -17,7 +17,7 @@ use crate::sys::signal::without_signal;
 use crate::sys::step_timer::StepTimer;
 use crate::sys::worker_thread::{self, Failure};
 use rw::decide::{self, Decision, Network, Question};
-use rw::launch::{KeptOrders, LaunchRecorder, MappingProblem};
+use rw::launch::{AskedSources, KeptOrders, LaunchRecorder, MappingProblem};
 use rw::matrix::{CommMatrix, Kind, SparseMatrix};
 use rw::store::Placement;
 use serde::{Deserialize, Serialize};
@@ -69,18 +69,19 @@ impl<'a> RankZeroSearch<'a> {
     fn answer(&mut self, places: Option<Placement>) -> SearchReply {
         self.places = places;
         self.clock.step("places");
-        if let Some(call) = guarded(|| self.survey_call()) {
+        let measuring = guarded(|| Some(self.recorder.measuring(self.places.as_ref())));
+        if measuring.as_ref().is_some_and(|measuring| measuring.objection.is_none())
+            && let Some(call) = guarded(|| self.survey_call())
+        {
             return SearchReply::Survey(call);
         }
-        guarded(|| Some(self.look())).unwrap_or(SearchReply::Order(Vec::new()))
+        let sources = measuring.map_or_else(|| self.recorder.unasked_sources(), |m| m.sources);
+        guarded(|| Some(self.look(sources))).unwrap_or(SearchReply::Order(Vec::new()))
     }
 
-    /// The call for a survey of the network, if it is to be measured in this launch.
+    /// The call for a survey of the network.
     fn survey_call(&self) -> Option<SurveyCall> {
         let places = self.places.as_ref();
-        if self.recorder.objection_to_measuring(places).is_some() {
-            return None;
-        }
         let mut leaders = vec![u32::MAX; places?.node_names.len()];
         for (process, &node) in (0u32..).zip(&places?.node_of_process) {
             let leader = leaders.get_mut(node as usize)?;
@@ -95,13 +96,14 @@ impl<'a> RankZeroSearch<'a> {
         self.clock.step("survey");
         let kept = || guarded(|| Some(self.recorder.keep_survey(&surveyed, self.places.as_ref())));
         say(without_signal(libc::SIGXFSZ, kept).unwrap_or_default());
-        guarded(|| Some(self.look())).unwrap_or(SearchReply::Order(Vec::new()))
+        let sources = self.recorder.unasked_sources();
+        guarded(|| Some(self.look(sources))).unwrap_or(SearchReply::Order(Vec::new()))
     }
 
-    /// Looks for a kept order for the problem of this launch. If there is none, searches, or calls for a shared
-    /// search.
-    fn look(&mut self) -> SearchReply {
-        let problem = match self.recorder.problem(self.places.as_ref()) {
+    /// Looks for a kept order for the problem of this launch, with what the sources of the network said. If there is
+    /// none, searches, or calls for a shared search.
+    fn look(&mut self, sources: AskedSources) -> SearchReply {
+        let problem = match self.recorder.problem(self.places.as_ref(), sources) {
             Ok(Some(problem)) => problem,
             Ok(None) => return SearchReply::Order(Vec::new()),
             Err(error) => return SearchReply::Order(self.give_up(&error.to_string())),

@@ -5,8 +5,8 @@ use super::diagnosis::Diagnosis;
 use super::finding::{note, problem, warning};
 use crate::cli::inspect::{Image, NotElf, Search};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
-use crate::cli::preload;
-use crate::options::{Mode, Spill};
+use crate::cli::{placement, preload};
+use crate::options::{Mode, Place, Spill};
 use crate::store::{Store, spill};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -228,6 +228,32 @@ fn writable(directory: &Path) -> Result<(), String> {
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error().to_string()),
     }
+}
+
+/// Finds out whether the launcher can place the ranks before the launch (`--place launcher`).
+pub(super) fn placement(diagnosis: &mut Diagnosis, found: &LocatedLauncher, command: &[String]) {
+    let settings = &diagnosis.settings;
+    if matches!(settings.mode, Mode::Off | Mode::Record | Mode::Shuffle) {
+        return;
+    }
+    let possible = placement::possible(found, command, settings, |name| std::env::var(name).ok());
+    diagnosis.findings.push(match possible {
+        Ok(how) => {
+            let text = format!("the launcher can place the ranks before the launch: it gets {how}");
+            note("placement", text)
+                .advise("use 'rankweave run --place launcher' if processes should keep the ranks of the launcher")
+        }
+        Err(refusal) => {
+            let text = format!("--place launcher would not place the ranks: {}", refusal.what());
+            let asked = settings.place != Place::Library && !refusal.is_usual();
+            let finding = if asked { warning("no-placement", text) } else { note("no-placement", text) };
+            match (refusal.advice(), refusal.is_usual()) {
+                (Some(advice), _) => finding.advise(advice),
+                (None, true) => finding.advise("run the launch once with 'rankweave run', which records it"),
+                (None, false) => finding,
+            }
+        }
+    });
 }
 
 /// Finds out where the topology comes from.

@@ -12,6 +12,7 @@ use crate::cli::trial::nodes_of;
 use crate::launch::Storage;
 use crate::options::{Mode, Settings};
 use crate::store::{self, Store};
+use std::time::Duration;
 
 impl Diagnosis {
     /// The diagnosis of a launch. Errors: the launcher is not found.
@@ -36,6 +37,7 @@ impl Diagnosis {
         checks::topology(&mut diagnosis, &search);
         diagnosis.find_record();
         diagnosis.find_objection();
+        checks::placement(&mut diagnosis, &found, command);
         Ok(diagnosis)
     }
 
@@ -113,10 +115,10 @@ impl Diagnosis {
         self.order_kept_because = Some("'rankweave check' found a difference".into());
     }
 
-    /// Starts the launcher with this program in place of the real one. Errors: it cannot be started,
-    /// or no process answers.
-    pub(super) fn probe(&mut self, command: &[String]) -> Result<()> {
-        let nodes = nodes_of(&self.launch, command)?;
+    /// Starts the launcher with this program in place of the real one, and ends it after `limit`. Errors: it cannot be
+    /// started or does not end in time, or no process answers.
+    pub(super) fn probe(&mut self, command: &[String], limit: Duration) -> Result<()> {
+        let nodes = nodes_of(&self.launch, command, limit)?;
         self.findings.extend(probe::lacking(&nodes));
         let store = Storage::open(&self.settings).ok();
         self.findings.extend(probe::network(&nodes, &self.settings, store.as_ref()));

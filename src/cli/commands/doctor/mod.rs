@@ -18,10 +18,12 @@ mod text;
 
 use crate::base::error::Result;
 use crate::cli::arguments::settings::SettingsArgs;
+use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
 use crate::cli::preload::settings;
-use crate::cli::trial::probe_answer;
+use crate::cli::trial::{PROBE_LIMIT, PROBE_STAY, probe_answer};
 use diagnosis::Diagnosis;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,7 +38,7 @@ reordered. If nothing will be recorded or reordered, the command gives the reaso
 
 Programs and libraries are read as files and not executed. With --probe the launcher is started \
 once, with 'rankweave' in place of the program. This shows whether the library is loaded on every \
-node.
+node. After a minute the probe is ended (--timeout).
 
 Exit codes: 0 the launch will be recorded; 1 it will not, or only in part; 2 usage or I/O error.";
 
@@ -51,6 +53,10 @@ pub struct Args {
     /// Start the launcher with 'rankweave' instead of the program, to examine the nodes
     #[arg(long)]
     probe: bool,
+
+    /// With --probe: time after which the launcher and its processes are ended
+    #[arg(long, value_name = "SECONDS", value_parser = time_limit, default_value = PROBE_LIMIT)]
+    timeout: Duration,
 
     /// Print the diagnosis as JSON
     #[arg(long)]
@@ -70,12 +76,13 @@ impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         if self.on_node {
             output::print(&probe_answer())?;
+            std::thread::sleep(PROBE_STAY);
             return Ok(Exit::Done);
         }
         let settings = settings::settings(&self.settings)?;
         let mut diagnosis = Diagnosis::of(&self.launch, settings)?;
         if self.probe {
-            diagnosis.probe(&self.launch)?;
+            diagnosis.probe(&self.launch, self.timeout)?;
         }
         output::print_as(self.json, || json::json(&diagnosis), || text::text(&diagnosis))?;
         Ok(if diagnosis.recorded() { Exit::Done } else { Exit::Nothing })

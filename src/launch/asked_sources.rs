@@ -1,0 +1,80 @@
+//! What the sources of the network said about the nodes of a launch, so that they are asked once.
+//!
+//! Rank 0 needs the answer twice: to decide whether the network is measured, and for the mapping problem. Asking may
+//! read the description of a whole cluster. The decision about the measurement therefore returns this value, and the
+//! mapping problem takes it. After a survey the answer is out of date, and the sources are asked anew.
+
+use super::machine;
+use crate::options::Settings;
+use crate::sources::{Choice, Host};
+use crate::store::{Placement, Store};
+
+/// The answer of the sources about the nodes of one launch.
+pub enum AskedSources {
+    /// They were not asked, or the answer is out of date. The store, if there is one, has the measurements and kept
+    /// answers of earlier launches.
+    NotYet(Option<Store>),
+    /// What they said; `None` if there are too few nodes to ask.
+    Said(Option<Choice>),
+}
+
+impl AskedSources {
+    /// Asks the sources about the nodes of `placement`, unless they were asked before.
+    #[must_use]
+    pub fn asked(self, settings: &Settings, placement: &Placement) -> AskedSources {
+        AskedSources::Said(self.choice(settings, placement))
+    }
+
+    /// The choice among the sources: as they said, or as they say now.
+    pub fn choice(self, settings: &Settings, placement: &Placement) -> Option<Choice> {
+        match self {
+            AskedSources::Said(choice) => choice,
+            AskedSources::NotYet(store) => {
+                machine::choice_for(settings, &Host::all_of(placement), store.as_ref())
+            }
+        }
+    }
+
+    /// The name of the source that is used; `None` if no source knows the network, or if they were not asked.
+    pub fn used(&self) -> Option<&'static str> {
+        match self {
+            AskedSources::Said(Some(choice)) => Some(choice.used()?.source),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    fn places() -> Placement {
+        let names = ["a1n1", "a1n2", "a2n1"].map(String::from).to_vec();
+        Placement::of_nodes(vec![0, 1, 2], names)
+    }
+
+    fn settings(site: &Path) -> Settings {
+        Settings { site: Some(site.into()), ..Settings::default() }
+    }
+
+    #[test]
+    fn what_was_said_is_not_asked_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let site = folder.path().join("site.toml");
+        fs::write(&site, "[[cluster]]\nnames = \"a{}n{}\"\n").unwrap();
+        let (settings, places) = (settings(&site), places());
+        let not_yet = AskedSources::NotYet(None);
+        assert_eq!(not_yet.used(), None);
+        let said = not_yet.asked(&settings, &places);
+        assert_eq!(said.used(), Some("site"));
+        // The description goes away between the two questions.
+        fs::remove_file(&site).unwrap();
+        let said = said.asked(&settings, &places);
+        assert_eq!(said.used(), Some("site"));
+        let choice = said.choice(&settings, &places).unwrap();
+        assert!(choice.sentence().contains("3 nodes below 2 switches"), "{}", choice.sentence());
+        assert_eq!(AskedSources::NotYet(None).asked(&settings, &places).used(), None);
+    }
+}
