@@ -126,6 +126,15 @@ impl Communicator {
             collectives: AtomicBool::new(false),
         };
         if !identity && size <= TRANSLATE_ALL {
+            // A process that is alone in its communicator, as in every duplicate of MPI_COMM_SELF, needs no
+            // group to find the only task.
+            if inter == 0
+                && size == 1
+                && let (Some(task), [only]) = (task_group::own_task::<A>(), communicator.tasks())
+            {
+                only.store(task, Ordering::Relaxed);
+                return Some(communicator);
+            }
             let few: [c_int; FEW] = std::array::from_fn(|rank| rank as c_int);
             match few.get(..size) {
                 Some(ranks) => communicator.translate::<A>(ranks),
@@ -236,7 +245,10 @@ impl Communicator {
         self.collectives.store(true, Ordering::Release);
         let table =
             if spill::has_file() { *self.spilled.get_or_init(|| self.table()) } else { None };
-        if self.identity {
+        // The ranks of a small communicator were translated before its table was written.
+        let is_known = |task: &AtomicU32| task.load(Ordering::Relaxed) != UNKNOWN;
+        let is_small = self.tasks.len() <= TRANSLATE_ALL;
+        if self.identity || (is_small && self.tasks.iter().all(is_known)) {
             return;
         }
         let mut ranks = Vec::new();
