@@ -263,6 +263,32 @@ fn two_threads_meet_a_communicator() {
     });
 }
 
+/// Two threads need the entry of a small communicator at the same time; then it is freed.
+#[test]
+fn two_threads_complete_a_communicator() {
+    check("complete", || {
+        let table = Arc::new(Registry::<Slot>::new());
+        let node = table.enter_as(9, |slot| slot.fill_few(1, 101, &[3]), || true).unwrap();
+        let completes = |table: &Registry<Slot>, node: &Node<Slot>| {
+            let known = std::ptr::NonNull::new(node.value.entry.load(Ordering::Acquire));
+            let entry = known.or_else(|| table.complete(9, Communicator::new(1, 3))).unwrap();
+            assert_eq!(unsafe { entry.as_ref() }.effective(), 101);
+            entry.as_ptr() as usize
+        };
+        let other = table.clone();
+        let thread = thread::spawn(move || completes(&other, node));
+        let mine = completes(&table, node);
+        assert_eq!(mine, thread.join().unwrap(), "there is one entry");
+        assert_eq!(node.value.size.load(Ordering::Relaxed), 1);
+        let task = unsafe { &*node.value.tasks.load(Ordering::Relaxed) };
+        assert_eq!(task.load(Ordering::Relaxed), 3);
+        drop(table.leave(9, None).unwrap());
+        assert!(table.find(9).is_none());
+        table.enter_as(9, |slot| slot.fill_few(2, 102, &[3]), || true).unwrap();
+        assert!(table.leave(9, Some(2)).is_none() && table.find(9).is_none());
+    });
+}
+
 /// A thread looks at all communicators while another one is freed.
 #[test]
 fn communicators_are_looked_at_while_one_is_freed() {

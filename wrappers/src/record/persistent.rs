@@ -133,9 +133,7 @@ pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: Persis
         };
         let task = (first.task as usize).min(counters::tasks()) as u32;
         let one = if plan.is_one_message() { word(task, first.bytes) } else { None };
-        let made = one.unwrap_or_else(|| {
-            Box::into_raw(Box::new(plan)).expose_provenance() as u64
-        });
+        let made = one.unwrap_or_else(|| Box::into_raw(Box::new(plan)).expose_provenance() as u64);
         let fill = |planned: &Planned| planned.0.store(made, Ordering::Relaxed);
         if PLANS.insert(bits, fill).is_err() {
             // The table still has a request with this handle: the library did not see that it was freed.

@@ -252,7 +252,8 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         let node = match home.or_else(|| changes.take()) {
             Some(node) => node,
             None => {
-                let (node, others) = Self::nodes(AT_ONCE).split_first().unwrap_or_else(|| unreachable!());
+                let (node, others) =
+                    Self::nodes(AT_ONCE).split_first().unwrap_or_else(|| unreachable!());
                 others.iter().rev().for_each(|other| changes.give_back(other));
                 node
             }

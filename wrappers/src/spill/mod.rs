@@ -229,8 +229,7 @@ pub fn folding(number: u64, fold: impl FnOnce()) {
     // calls MPI, although it must not, counts in the rows of the file anyway.
     let header = HEADER.load(Ordering::Acquire);
     // SAFETY: as in `header_word`.
-    let word =
-        (header != 0).then(|| unsafe { &*((header + word::FOLDING) as *const AtomicU64) });
+    let word = (header != 0).then(|| unsafe { &*((header + word::FOLDING) as *const AtomicU64) });
     if let Some(word) = word {
         word.store(number, Ordering::Release);
     }
