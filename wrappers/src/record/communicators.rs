@@ -175,7 +175,7 @@ pub fn with<A: Abi, T>(
     comm: A::Comm,
     work: impl FnOnce(&'static Thread, &Communicator) -> Option<T>,
 ) -> Option<T> {
-    let (thread, node) = enter::<A>(comm)?;
+    let (thread, node) = enter_as::<A, true>(comm)?;
     let communicator = match NonNull::new(node.value.entry.load(Ordering::Acquire)) {
         Some(entry) => entry,
         None => complete::<A>(comm, node)?,
@@ -191,10 +191,18 @@ pub fn with<A: Abi, T>(
 /// Makes `comm` the calling thread's current communicator.
 #[inline(always)]
 pub fn enter<A: Abi>(comm: A::Comm) -> Option<(&'static Thread, &'static Node<Slot>)> {
+    enter_as::<A, false>(comm)
+}
+
+/// The same. A communicator that is used for the first time gets an entry at once if `COMPLETE` is true.
+#[inline(always)]
+fn enter_as<A: Abi, const COMPLETE: bool>(
+    comm: A::Comm,
+) -> Option<(&'static Thread, &'static Node<Slot>)> {
     let thread = thread::current();
     let node = match known(thread, comm.bits()) {
         Some(node) => node,
-        None => change::<A>(thread, comm)?,
+        None => change::<A, COMPLETE>(thread, comm)?,
     };
     Some((thread, node))
 }
@@ -225,20 +233,23 @@ pub fn known(thread: &Thread, bits: u64) -> Option<&'static Node<Slot>> {
 /// Makes `comm` the thread's current communicator if [`known`] gave `None`.
 #[cold]
 #[inline(never)]
-fn change<A: Abi>(thread: &Thread, comm: A::Comm) -> Option<&'static Node<Slot>> {
+fn change<A: Abi, const COMPLETE: bool>(
+    thread: &Thread,
+    comm: A::Comm,
+) -> Option<&'static Node<Slot>> {
     counters::mine()?;
     let node = match COMMUNICATORS.get(comm.bits()) {
         Some(node) => node,
-        None => add::<A>(comm)?,
+        None => add::<A>(comm, COMPLETE)?,
     };
     thread.comm.store(std::ptr::from_ref(node).cast_mut(), Ordering::Relaxed);
     Some(node)
 }
 
-/// Makes the entry of a communicator. `None` if `comm` is not a valid communicator or is being freed.
+/// Adds a communicator to the table, with an entry if `complete` is true or it has more than a few ranks. `None` if `comm` is not a valid communicator or is being freed.
 #[cold]
 #[inline(never)]
-fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
+fn add<A: Abi>(comm: A::Comm, complete: bool) -> Option<&'static Node<Slot>> {
     let bits = comm.bits();
     if !RECORDING.load(Ordering::Acquire)
         || comm == A::comm_null()
@@ -248,7 +259,7 @@ fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
         return None;
     }
     let is_world = comm == A::comm_world();
-    let few = if is_world { None } else { communicator::few_tasks::<A, IN_SLOT>(comm) };
+    let few = if is_world || complete { None } else { communicator::few_tasks::<A, IN_SLOT>(comm) };
     let made = if few.is_none() { Some(Communicator::of::<A>(comm)?) } else { None };
     let number = made.as_ref().map_or_else(communicator::next_number, |made| made.number);
     let effective = made.as_ref().map_or(bits, Communicator::effective);
