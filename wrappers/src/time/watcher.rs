@@ -171,12 +171,16 @@ fn run(mut sampler: Sampler, mut began: u64) -> Seen {
     take_exact_sleeps();
     let mut seen = Seen::default();
     let (mut noted, mut quiet, mut tried) = (0, 0, began);
-    while sleep(began, sampler.next()) {
+    loop {
+        let asked = sampler.next();
+        if !sleep(began, asked) {
+            break;
+        }
         let (inside, sum) = counters::presence();
         let calls = sum.wrapping_sub(std::mem::replace(&mut noted, sum));
         let ended = now();
         let length = seconds(began, ended);
-        seen.add(length, inside, sampler.weight());
+        seen.add(asked, length, inside, sampler.weight());
         if sampler.learn(calls, length) {
             seen.end_group();
         }
