@@ -1,6 +1,10 @@
 /* Compares two functions that do the same, one with PMPI_X and one with MPI_X: blocks of both take turns in
  * one process, so that both see the same clock speed and the same neighbours on the machine. The 10th
- * percentile of each is compared. A line is printed for each row that the filter names. */
+ * percentile of each is compared. A line is printed for each row that the filter names.
+ *
+ * Goals are nanoseconds, at whatever clock the processor has. Its clock is measured beside each row, and printed, so
+ * that figures of machines and moments with other clocks can be compared: the column `cycles` is the added time at
+ * that clock. */
 #ifndef COMPARE_H
 #define COMPARE_H
 #include <mpi.h>
@@ -21,6 +25,25 @@ static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+/* Cycles of the processor in a nanosecond: additions that wait for each other take one cycle each. The smallest time of
+ * a few is used, because others may be interrupted. */
+static double clock_speed(void) {
+    enum { STEPS = 20000 };
+    double least = 1e9;
+    for (int k = 0; k < 7; k++) {
+        unsigned long sum = k, left = STEPS;
+        double t = now();
+        // Eight additions for each turn: what the turn itself takes goes on beside them.
+        __asm__ volatile("1: add %2, %0\n add %2, %0\n add %2, %0\n add %2, %0\n"
+                         "add %2, %0\n add %2, %0\n add %2, %0\n add %2, %0\n"
+                         "sub $8, %1\n jnz 1b"
+                         : "+r"(sum), "+r"(left) : "r"(sum + 1) : "cc");
+        t = now() - t;
+        if (t < least) least = t;
+    }
+    return STEPS / least;
 }
 
 #define PAIR(name, BODY)                                                                        \
@@ -49,8 +72,16 @@ static int wanted(const char *name) {
 
 static void heading(void) {
     if (prints)
-        printf("%-44s %-6s %10s %10s %8s %8s %8s\n", "ns per message or call, 10th percentile", "comm",
-               "PMPI_X", "MPI_X", "added", "ratio", "goal");
+        printf("%-44s %-6s %10s %10s %8s %8s %8s %8s %8s\n", "ns per message or call, 10th percentile", "comm",
+               "PMPI_X", "MPI_X", "added", "ratio", "goal", "cycles", "GHz");
+}
+
+/* Prints a row: the time without the library, what is added, and the clock at which that was measured. */
+static void row(const char *what, const char *where, double plain, double added, double goal, double clock) {
+    if (prints)
+        printf("%-44s %-6s %10.2f %10.2f %8.2f %8.3f %8.0f %8.1f %8.2f\n", what, where, plain, plain + added, added,
+               (plain + added) / plain, goal, added * clock, clock);
+    fflush(stdout);
 }
 
 /* `goal` is the most that may be added, in ns; 0 = none. */
@@ -69,6 +100,7 @@ static void compare(const char *what, const char *where, void (*plain)(void), vo
         if (took * blocks > LONGEST) blocks = LONGEST / took < 20 ? 20 : (int)(LONGEST / took);
         if (took * blocks <= 2 * LONGEST || calls == 32) break;
     }
+    double clock = clock_speed();
     for (int i = 0; i < blocks; i++) {
         double t0 = now();
         (i % 2 ? seen : plain)();
@@ -80,9 +112,7 @@ static void compare(const char *what, const char *where, void (*plain)(void), vo
     }
     qsort(a, blocks, sizeof *a, ascending), qsort(b, blocks, sizeof *b, ascending);
     double x = a[blocks / 10], y = b[blocks / 10];
-    if (prints)
-        printf("%-44s %-6s %10.2f %10.2f %8.2f %8.3f %8.0f\n", what, where, x, y, y - x, y / x, goal);
-    fflush(stdout);
+    row(what, where, x, y - x, goal, (clock + clock_speed()) / 2);
     free(a), free(b);
     calls = calls_asked, blocks = blocks_asked;
 }

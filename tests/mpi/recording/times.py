@@ -1,6 +1,7 @@
 """Compares the time in MPI that the library reports with the time that the program measures itself. Also tests
 programs that leave MPI calls in unusual ways."""
 
+import math
 import os
 import shlex
 
@@ -9,6 +10,9 @@ from driver import stacks
 NP = 3
 SOURCE = "times.c"
 PATTERNS = "time_patterns.c"
+# Launches of each pattern, and how many percentage points their median may differ from the truth.
+LAUNCHES = 5
+NEAR = 3
 
 
 def run(tool, results, stack, work, full):
@@ -79,35 +83,52 @@ def run(tool, results, stack, work, full):
         return name, problems, outcome
 
     def pattern(name, threads, seconds):
-        """The time in MPI as a part of all must be within three percentage points of what the program measured, each
-        time it is shown. On a busy machine the program itself may be stopped between its clock and a call."""
+        """The time in MPI as a part of all must be within three percentage points of what the program measured, in
+        the median of several launches. Every launch counts: the best of them would hide a figure that is too low
+        or too high on average, and a single one also has the error of few samples. On a busy machine the program
+        itself may be stopped between its clock and a call."""
         what = f"{stack.name} -n 2 time_patterns {name} {threads}"
-        arguments = [name, str(seconds), str(threads)]
-        for attempt in range(6):
-            directory = os.path.join(work, f"patterns-{stack.name}-{name}-{threads}-{attempt}")
-            os.makedirs(directory, exist_ok=True)
-            variables = {"LD_PRELOAD": tool.library, "RANKWEAVE_MODE": "record",
-                         "RANKWEAVE_STORE": os.path.join(directory, "store"), "RANKWEAVE_SPILL": directory}
-            command = stack.launch(2, variables, [stack.program(PATTERNS), *arguments])
-            outcome = stacks.execute(command, stack.environment(), cwd=directory)
-            outcome.command = shlex.join(command)
-            lines = [line.split() for line in outcome.out.splitlines()]
-            if outcome.out.startswith("no threads"):
+        differences, seen, outcome = [], [], None
+        for attempt in range(LAUNCHES):
+            got, truth, outcome, problem = measured(name, threads, seconds, attempt)
+            if problem == "no threads":
                 return
-            path = tool.stored(variables["RANKWEAVE_STORE"])
-            if outcome.code != 0 or path is None or any(words[:2] != ["ok", "times"] for words in lines):
-                problems = [f"exit code {outcome.code}, output {outcome.out.strip()[:200]!r}"]
-                break
-            truth = 100 * sum(float(words[2]) for words in lines) / sum(float(words[3]) for words in lines)
-            got = tool.facts(path)["mpi_percent"]
-            problems = []
-            if got is None:
-                problems.append(f"no figure; the program measured {truth:.1f} %")
-            elif abs(got - truth) > 3 or got > 100:
-                problems.append(f"{got:.1f} % of the time in MPI, the program measured {truth:.1f} %")
-            if not problems:
-                break
+            if problem:
+                results.add(what, [problem], outcome)
+                return
+            # A launch without a figure counts as a figure that is too far away, on the side that it makes worse.
+            seen.append(f"{'no figure' if got is None else f'{got:.1f} %'} of {truth:.1f} %")
+            differences.append(None if got is None else got - truth)
+            good = sum(d is not None and abs(d) <= NEAR for d in differences)
+            if good > LAUNCHES // 2:
+                break  # The median is one of these, whatever comes.
+        low = sorted(-math.inf if d is None else d for d in differences)
+        high = sorted(math.inf if d is None else d for d in differences)
+        good = good > LAUNCHES // 2 or all(abs(side[len(side) // 2]) <= NEAR for side in (low, high))
+        problems = [] if good else [f"the time in MPI, and what the program measured: {', '.join(seen)}"]
         results.add(what, problems, outcome)
+
+    def measured(name, threads, seconds, attempt):
+        """One launch of a pattern: the time in MPI that the library reports and that the program measured, in percent,
+        and the outcome, with a problem if there is one."""
+        directory = os.path.join(work, f"patterns-{stack.name}-{name}-{threads}-{attempt}")
+        os.makedirs(directory, exist_ok=True)
+        variables = {"LD_PRELOAD": tool.library, "RANKWEAVE_MODE": "record",
+                     "RANKWEAVE_STORE": os.path.join(directory, "store"), "RANKWEAVE_SPILL": directory}
+        command = stack.launch(2, variables, [stack.program(PATTERNS), name, str(seconds), str(threads)])
+        outcome = stacks.execute(command, stack.environment(), cwd=directory)
+        outcome.command = shlex.join(command)
+        if outcome.out.startswith("no threads"):
+            return None, None, outcome, "no threads"
+        lines = [line.split() for line in outcome.out.splitlines()]
+        path = tool.stored(variables["RANKWEAVE_STORE"])
+        if (outcome.code != 0 or path is None or len(lines) != 2
+                or any(words[:2] != ["ok", "times"] or len(words) != 4 for words in lines)):
+            return None, None, outcome, f"exit code {outcome.code}, output {outcome.out.strip()[:200]!r}"
+        truth = 100 * sum(float(words[2]) for words in lines) / sum(float(words[3]) for words in lines)
+        got = tool.facts(path)["mpi_percent"]
+        problem = f"{got} % of the time in MPI" if got is not None and got > 100 else None
+        return got, truth, outcome, problem
 
     if full:
         for name in ("burst", "same", "setup", "alternate", "imbalance", "waiting", "compute"):

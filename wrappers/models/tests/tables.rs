@@ -2,7 +2,7 @@
 
 use loom::thread;
 use rankweave_models::record::communicator::Communicator;
-use rankweave_models::record::registry::{Node, Registry};
+use rankweave_models::record::registry::{MULTIPLIER, Node, Registry};
 use rankweave_models::record::slot::Slot;
 use rankweave_models::record::window::Window;
 use rankweave_models::record::windows::Windows;
@@ -12,17 +12,31 @@ use std::sync::atomic::Ordering;
 mod support;
 use support::check;
 
-type Numbers = Registry<AtomicU64>;
+/// A table whose objects are all in chains.
+type Numbers = Registry<AtomicU64, true>;
+/// A table with homes.
+type Homes = Registry<AtomicU64>;
 
 /// Handles whose chains are the same as long as there are at most `chains` of them, and one of another chain.
 fn handles(chains: u64) -> (u64, u64, u64) {
-    let chain = |bits: u64| (bits.wrapping_mul(0x1_D1B5_4A33) >> 32) & (chains - 1);
+    spread(|bits| bits & (chains - 1))
+}
+
+/// Handles that have the same home and the same chain, and one of another home.
+fn neighbours() -> (u64, u64, u64) {
+    spread(|bits| (bits.wrapping_mul(MULTIPLIER) >> 32) & 1)
+}
+
+fn spread(chain: impl Fn(u64) -> u64) -> (u64, u64, u64) {
     let meets = |of: u64| (of + 1..).find(|&bits| chain(bits) == chain(of)).unwrap();
     let differs = (2..).find(|&bits| chain(bits) != chain(1)).unwrap();
     (1, meets(1), differs)
 }
 
-fn put(table: &Numbers, bits: u64) -> &'static Node<AtomicU64> {
+fn put<const NEAR: bool>(
+    table: &Registry<AtomicU64, NEAR>,
+    bits: u64,
+) -> &'static Node<AtomicU64> {
     table.insert(bits, |value| value.store(10 * bits, Ordering::Relaxed)).unwrap()
 }
 
@@ -119,6 +133,58 @@ fn a_node_at_hand_tells_what_it_is() {
     });
 }
 
+/// The home of an object becomes that of another object, while readers look for both and for one in the chain.
+#[test]
+fn a_home_is_used_again() {
+    check("home", || {
+        let (old, new, _) = neighbours();
+        let behind = (new + 1..).find(|&bits| (bits.wrapping_mul(MULTIPLIER) >> 32) % 2 == 0);
+        let behind = behind.unwrap();
+        let table = Arc::new(Homes::new());
+        let kept = put(&table, old);
+        put(&table, behind);
+        let changing = table.clone();
+        let thread = thread::spawn(move || {
+            changing.remove(old, |_| Some(())).unwrap();
+            put(&changing, new);
+        });
+        if kept.is(new) {
+            assert_eq!(value(kept), 10 * new, "described before it has its key");
+        }
+        if let Some(found) = table.find(new) {
+            assert_eq!(value(found), 10 * new, "described before it can be found");
+        }
+        assert_eq!(value(table.find(behind).expect("it is there")), 10 * behind);
+        thread.join().unwrap();
+        assert!(!kept.is(old) && table.find(old).is_none() && table.find(new).is_some());
+    });
+}
+
+/// The first object of a table comes while a reader looks.
+#[test]
+fn the_homes_are_made_while_a_reader_looks() {
+    check("homes", || {
+        let (first, second, _) = neighbours();
+        let table = Arc::new(Homes::new());
+        let adding = table.clone();
+        let thread = thread::spawn(move || {
+            put(&adding, first);
+            put(&adding, second);
+        });
+        for bits in [first, second] {
+            if let Some(found) = table.find(bits) {
+                assert_eq!(value(found), 10 * bits, "described before it can be found");
+            }
+        }
+        thread.join().unwrap();
+        let mut all = 0;
+        table.for_each(|number| all += number.load(Ordering::Relaxed));
+        assert_eq!(all, 10 * (first + second));
+        table.clear(|_| ());
+        assert!(table.find(first).is_none() && table.find(second).is_none());
+    });
+}
+
 /// Two threads add the same object.
 #[test]
 fn one_of_two_threads_adds_an_object() {
@@ -194,6 +260,32 @@ fn two_threads_meet_a_communicator() {
         thread.join().unwrap();
         assert_eq!(told.load(Ordering::Relaxed), 1);
         drop(table.leave(9, None).unwrap());
+    });
+}
+
+/// Two threads need the entry of a small communicator at the same time; then it is freed.
+#[test]
+fn two_threads_complete_a_communicator() {
+    check("complete", || {
+        let table = Arc::new(Registry::<Slot>::new());
+        let node = table.enter_as(9, |slot| slot.fill_few(1, 101, &[3]), || true).unwrap();
+        let completes = |table: &Registry<Slot>, node: &Node<Slot>| {
+            let known = std::ptr::NonNull::new(node.value.entry.load(Ordering::Acquire));
+            let entry = known.or_else(|| table.complete(9, Communicator::new(1, 3))).unwrap();
+            assert_eq!(unsafe { entry.as_ref() }.effective(), 101);
+            entry.as_ptr() as usize
+        };
+        let other = table.clone();
+        let thread = thread::spawn(move || completes(&other, node));
+        let mine = completes(&table, node);
+        assert_eq!(mine, thread.join().unwrap(), "there is one entry");
+        assert_eq!(node.value.size.load(Ordering::Relaxed), 1);
+        let task = unsafe { &*node.value.tasks.load(Ordering::Relaxed) };
+        assert_eq!(task.load(Ordering::Relaxed), 3);
+        drop(table.leave(9, None).unwrap());
+        assert!(table.find(9).is_none());
+        table.enter_as(9, |slot| slot.fill_few(2, 102, &[3]), || true).unwrap();
+        assert!(table.leave(9, Some(2)).is_none() && table.find(9).is_none());
     });
 }
 

@@ -7,8 +7,9 @@
 //! counts the same as [`super::send`].
 //!
 //! The communicator and the datatype are first compared with those that the thread used last. Others are looked
-//! up in their tables ([`Registry`](crate::record::registry::Registry)). A thread that has used no communicator
-//! or no datatype yet takes the slow path, because its recording may be paused.
+//! up in their tables ([`Registry`](crate::record::registry::Registry)): first at their homes, then in their
+//! chains. A thread that has used no communicator or no datatype yet takes the slow path, because its recording
+//! may be paused. In other threads, both tables have had an object, so their arrays exist.
 //!
 //! Limits: x86-64 with the System V calling convention, as all entry points.
 
@@ -44,18 +45,14 @@ macro_rules! fast_send {
                 "jz 2f",
                 "cmp r9, [r10 + {key}]",
                 "je 5f",
-                // Not the communicator that the thread used last: find the node of its handle.
+                // Not the communicator that the thread used last: its node is its home, or in a chain.
                 "movabs r10, {multiplier}",
                 "imul r10, r9",
-                "shr r10, 32",
-                "mov r11, [rip + {communicators} + {chains}]",
-                "and r10, [r11]",
-                "mov r10, [r11 + 8 * r10 + 8]",
-                "4:",
-                "test r10, r10",
-                "jz 2f",
+                "shr r10, 32 - {comm_shift}",
+                "and r10d, {homes_mask} << {comm_shift}",
+                "add r10, [rip + {communicators} + {homes}]",
                 "cmp r9, [r10 + {key}]",
-                "jne 8f",
+                "jne 4f",
                 "mov fs:[rax + {comm}], r10",
                 // The communicator's node is in r10. MPI_PROC_NULL is a large number here.
                 "5:",
@@ -72,19 +69,14 @@ macro_rules! fast_send {
                 "jz 2f",
                 "cmp rdx, [r10 + {key}]",
                 "je 7f",
-                // Not the datatype that the thread used last: find the node of its handle.
+                // Not the datatype that the thread used last: its node is its home, or in a chain.
                 "movabs r10, {multiplier}",
                 "imul r10, rdx",
-                "shr r10, 32",
-                "mov rax, [rip + {sizes} + {chains}]",
-                "and r10, [rax]",
-                "mov r10, [rax + 8 * r10 + 8]",
-                "mov rax, qword ptr [rip + rankweave_thread@GOTTPOFF]",
-                "6:",
-                "test r10, r10",
-                "jz 2f",
+                "shr r10, 32 - {datatype_shift}",
+                "and r10d, {homes_mask} << {datatype_shift}",
+                "add r10, [rip + {sizes} + {homes}]",
                 "cmp rdx, [r10 + {key}]",
-                "jne 9f",
+                "jne 6f",
                 "mov fs:[rax + {datatype}], r10",
                 // The datatype's node is in r10, the task in r11.
                 "7:",
@@ -107,13 +99,39 @@ macro_rules! fast_send {
                 "3:",
                 "mov r9, [r10 + {effective}]",
                 "jmp qword ptr [rip + {next} + 8 * {index}]",
-                // The next node of the chain.
+                // The communicator is not at home: look for it in its chain.
+                "4:",
+                "movabs r10, {multiplier}",
+                "imul r10, r9",
+                "shr r10, 32",
+                "mov r11, [rip + {communicators} + {chains}]",
+                "and r10, [r11]",
+                "mov r10, [r11 + 8 * r10 + 8]",
                 "8:",
+                "test r10, r10",
+                "jz 2f",
+                "cmp r9, [r10 + {key}]",
+                "mov fs:[rax + {comm}], r10",
+                "je 5b",
                 "mov r10, [r10 + {link}]",
-                "jmp 4b",
+                "jmp 8b",
+                // The datatype is not at home.
+                "6:",
+                "movabs r10, {multiplier}",
+                "imul r10, rdx",
+                "shr r10, 32",
+                "mov rax, [rip + {sizes} + {chains}]",
+                "and r10, [rax]",
+                "mov r10, [rax + 8 * r10 + 8]",
+                "mov rax, qword ptr [rip + rankweave_thread@GOTTPOFF]",
                 "9:",
+                "test r10, r10",
+                "jz 2f",
+                "cmp rdx, [r10 + {key}]",
+                "mov fs:[rax + {datatype}], r10",
+                "je 7b",
                 "mov r10, [r10 + {link}]",
-                "jmp 6b",
+                "jmp 9b",
                 "2:",
                 "jmp {slow}",
                 comm = const std::mem::offset_of!($crate::record::thread::Thread, comm),
@@ -126,6 +144,10 @@ macro_rules! fast_send {
                 size = const $crate::entry::fast_send::SIZE,
                 tasks = const $crate::entry::fast_send::TASKS,
                 chains = const $crate::entry::fast_send::CHAINS,
+                homes = const $crate::entry::fast_send::HOMES,
+                homes_mask = const $crate::record::registry::HOMES as i32 - 1,
+                comm_shift = const $crate::entry::fast_send::COMM_SHIFT,
+                datatype_shift = const $crate::entry::fast_send::DATATYPE_SHIFT,
                 multiplier = const $crate::record::registry::MULTIPLIER as i64,
                 communicators = sym $crate::record::communicators::COMMUNICATORS,
                 sizes = sym $crate::record::datatypes::SIZES,
@@ -152,11 +174,17 @@ pub const EFFECTIVE: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, ef
 pub const SIZE: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, size);
 pub const TASKS: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, tasks);
 pub const CHAINS: usize = offset_of!(Registry<Slot>, chains);
+pub const HOMES: usize = offset_of!(Registry<Slot>, homes);
+/// The sizes of nodes as powers of two.
+pub const COMM_SHIFT: u32 = size_of::<Node<Slot>>().trailing_zeros();
+pub const DATATYPE_SHIFT: u32 = size_of::<Node<Size>>().trailing_zeros();
 
 const _: () = {
     assert!(offset_of!(Node<Size>, key) == KEY && offset_of!(Node<Size>, next) == LINK);
     assert!(offset_of!(Registry<Size>, chains) == CHAINS);
+    assert!(offset_of!(Registry<Size>, homes) == HOMES);
     assert!(size_of::<Node<Slot>>() == 64, "a line of the cache");
+    assert!(size_of::<Node<Size>>().is_power_of_two());
 };
 
 const _: () = {

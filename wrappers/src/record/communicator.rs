@@ -58,6 +58,68 @@ impl Deref for Tasks {
     }
 }
 
+/// A number for a communicator.
+pub fn next_number() -> u64 {
+    NUMBER.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The tasks of the ranks of an intracommunicator that has at most `MOST` ranks, and their number. `None` for every
+/// other communicator, and after an MPI error. `effective` is the handle to use in calls.
+pub fn few_tasks<A: Abi, const MOST: usize>(effective: A::Comm) -> Option<([u32; MOST], usize)> {
+    let (mut inter, mut size) = (0, 0);
+    // SAFETY: as in `Communicator::of`.
+    unsafe {
+        let mpi = pmpi::<A>();
+        if mpi.comm_test_inter(effective, &raw mut inter) != 0
+            || inter != 0
+            || mpi.comm_size(effective, &raw mut size) != 0
+        {
+            return None;
+        }
+    }
+    let size = usize::try_from(size).ok().filter(|size| (1..=MOST).contains(size))?;
+    let mut tasks = [OUTSIDE; MOST];
+    if size == 1 {
+        // A process that is alone in its communicator, as in every duplicate of MPI_COMM_SELF, needs no group.
+        tasks[0] = task_group::own_task::<A>()?;
+        return Some((tasks, size));
+    }
+    let ranks: [c_int; MOST] = std::array::from_fn(|rank| rank as c_int);
+    let mut answers = [A::UNDEFINED; MOST];
+    if !translate::<A>(effective, false, &ranks[..size], &mut answers[..size]) {
+        return None;
+    }
+    for (task, answer) in tasks.iter_mut().zip(answers) {
+        *task = u32::try_from(answer).unwrap_or(OUTSIDE);
+    }
+    Some((tasks, size))
+}
+
+/// Translates ranks to tasks: negative answers are no tasks. `false` after an MPI error.
+fn translate<A: Abi>(comm: A::Comm, inter: bool, ranks: &[c_int], answers: &mut [c_int]) -> bool {
+    let mut group = A::Group::from_bits(0);
+    // SAFETY: the communicator is alive: the program is using it in this very call, or it is
+    // being freed and its delete callback runs. Its group is freed again. There are as many answers as ranks.
+    unsafe {
+        let mpi = pmpi::<A>();
+        let code = if inter {
+            mpi.comm_remote_group(comm, &raw mut group)
+        } else {
+            mpi.comm_group(comm, &raw mut group)
+        };
+        if code != 0 {
+            return false;
+        }
+        if let Some(tasks) = task_group::get::<A>() {
+            let count = ranks.len().min(answers.len()) as c_int;
+            let (ranks, answers) = (ranks.as_ptr(), answers.as_mut_ptr());
+            let _ = mpi.group_translate_ranks(group, count, ranks, tasks, answers);
+        }
+        let _ = mpi.group_free(&raw mut group);
+    }
+    true
+}
+
 /// A communicator that traffic was recorded on.
 #[derive(Debug)]
 pub struct Communicator {
@@ -114,7 +176,7 @@ impl Communicator {
         let identity = comm == A::comm_world();
         let task = |rank| AtomicU32::new(if identity { rank } else { UNKNOWN });
         let communicator = Communicator {
-            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            number: next_number(),
             effective: effective.bits(),
             rank: rank as u32,
             local_size: local as u32,
@@ -126,6 +188,13 @@ impl Communicator {
             collectives: AtomicBool::new(false),
         };
         if !identity && size <= TRANSLATE_ALL {
+            let own = || task_group::own_task::<A>();
+            if let (false, [only], Some(task)) =
+                (communicator.inter, communicator.tasks(), (size == 1).then(own).flatten())
+            {
+                only.store(task, Ordering::Relaxed);
+                return Some(communicator);
+            }
             let few: [c_int; FEW] = std::array::from_fn(|rank| rank as c_int);
             match few.get(..size) {
                 Some(ranks) => communicator.translate::<A>(ranks),
@@ -133,11 +202,6 @@ impl Communicator {
             }
         }
         Some(communicator)
-    }
-
-    /// True for the world of the program, whose ranks are the tasks.
-    pub fn is_world(&self) -> bool {
-        self.identity
     }
 
     /// Handle to use in calls.
@@ -190,7 +254,6 @@ impl Communicator {
     /// Translates ranks to tasks and keeps the answers.
     fn translate<A: Abi>(&self, ranks: &[c_int]) {
         let comm = A::Comm::from_bits(self.effective);
-        let mut group = A::Group::from_bits(0);
         // The answers for a few ranks are on the stack.
         let (mut few, mut many) = ([A::UNDEFINED; FEW], Vec::new());
         let answers = if ranks.len() <= FEW {
@@ -199,28 +262,8 @@ impl Communicator {
             many.resize(ranks.len(), A::UNDEFINED);
             &mut many[..]
         };
-        // SAFETY: the communicator is alive: the program is using it in this very call, or it is
-        // being freed and its delete callback runs. Its group is freed again.
-        unsafe {
-            let mpi = pmpi::<A>();
-            let code = if self.inter {
-                mpi.comm_remote_group(comm, &raw mut group)
-            } else {
-                mpi.comm_group(comm, &raw mut group)
-            };
-            if code != 0 {
-                return;
-            }
-            if let Some(tasks) = task_group::get::<A>() {
-                let _ = mpi.group_translate_ranks(
-                    group,
-                    ranks.len() as c_int,
-                    ranks.as_ptr(),
-                    tasks,
-                    answers.as_mut_ptr(),
-                );
-            }
-            let _ = mpi.group_free(&raw mut group);
+        if !translate::<A>(comm, self.inter, ranks, answers) {
+            return;
         }
         for (&rank, &task) in ranks.iter().zip(answers.iter()) {
             let task = if task < 0 { OUTSIDE } else { task as u32 };
@@ -236,7 +279,10 @@ impl Communicator {
         self.collectives.store(true, Ordering::Release);
         let table =
             if spill::has_file() { *self.spilled.get_or_init(|| self.table()) } else { None };
-        if self.identity {
+        // The ranks of a small communicator were translated before its table was written.
+        let is_known = |task: &AtomicU32| task.load(Ordering::Relaxed) != UNKNOWN;
+        let is_small = self.tasks.len() <= TRANSLATE_ALL;
+        if self.identity || (is_small && self.tasks.iter().all(is_known)) {
             return;
         }
         let mut ranks = Vec::new();

@@ -10,12 +10,12 @@
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
-use crate::record::communicator::Communicator;
+use crate::record::communicator::{self, Communicator};
 use crate::record::counters;
 use crate::record::epoch_sums::Moves;
 use crate::record::expansion;
 use crate::record::registry::{Node, Registry};
-use crate::record::slot::Slot;
+use crate::record::slot::{IN_SLOT, Slot};
 use crate::record::thread::{self, Thread};
 use crate::sys::panic_barrier::guarded;
 use libc::{c_int, c_void};
@@ -175,7 +175,11 @@ pub fn with<A: Abi, T>(
     comm: A::Comm,
     work: impl FnOnce(&'static Thread, &Communicator) -> Option<T>,
 ) -> Option<T> {
-    let (thread, communicator) = enter::<A>(comm)?;
+    let (thread, node) = enter_as::<A, true>(comm)?;
+    let communicator = match NonNull::new(node.value.entry.load(Ordering::Acquire)) {
+        Some(entry) => entry,
+        None => complete::<A>(comm, node)?,
+    };
     // SAFETY: the entry is in the table: the key of its node, which was just compared, changes before the
     // entry is dropped. It is dropped only when its communicator is freed. The program uses
     // the communicator in the very call that is being recorded, and the standard forbids freeing it
@@ -186,13 +190,30 @@ pub fn with<A: Abi, T>(
 
 /// Makes `comm` the calling thread's current communicator.
 #[inline(always)]
-fn enter<A: Abi>(comm: A::Comm) -> Option<(&'static Thread, NonNull<Communicator>)> {
+pub fn enter<A: Abi>(comm: A::Comm) -> Option<(&'static Thread, &'static Node<Slot>)> {
+    enter_as::<A, false>(comm)
+}
+
+/// The same. A communicator that is used for the first time gets an entry at once if `COMPLETE` is true.
+#[inline(always)]
+fn enter_as<A: Abi, const COMPLETE: bool>(
+    comm: A::Comm,
+) -> Option<(&'static Thread, &'static Node<Slot>)> {
     let thread = thread::current();
     let node = match known(thread, comm.bits()) {
         Some(node) => node,
-        None => change::<A>(thread, comm)?,
+        None => change::<A, COMPLETE>(thread, comm)?,
     };
-    Some((thread, NonNull::new(node.value.entry.load(Ordering::Relaxed))?))
+    Some((thread, node))
+}
+
+/// Makes the entry of a communicator that is in the table without one.
+#[cold]
+#[inline(never)]
+fn complete<A: Abi>(comm: A::Comm, node: &Node<Slot>) -> Option<NonNull<Communicator>> {
+    let mut made = Communicator::of::<A>(comm)?;
+    made.number = node.value.number.load(Ordering::Relaxed);
+    COMMUNICATORS.complete(comm.bits(), made)
 }
 
 /// Makes the communicator of this handle the thread's current one, if it is in use. `None` also if the thread
@@ -212,20 +233,23 @@ pub fn known(thread: &Thread, bits: u64) -> Option<&'static Node<Slot>> {
 /// Makes `comm` the thread's current communicator if [`known`] gave `None`.
 #[cold]
 #[inline(never)]
-fn change<A: Abi>(thread: &Thread, comm: A::Comm) -> Option<&'static Node<Slot>> {
+fn change<A: Abi, const COMPLETE: bool>(
+    thread: &Thread,
+    comm: A::Comm,
+) -> Option<&'static Node<Slot>> {
     counters::mine()?;
     let node = match COMMUNICATORS.get(comm.bits()) {
         Some(node) => node,
-        None => add::<A>(comm)?,
+        None => add::<A>(comm, COMPLETE)?,
     };
     thread.comm.store(std::ptr::from_ref(node).cast_mut(), Ordering::Relaxed);
     Some(node)
 }
 
-/// Makes the entry of a communicator. `None` if `comm` is not a valid communicator or is being freed.
+/// Adds a communicator to the table, with an entry if `complete` is true or it has more than a few ranks. `None` if `comm` is not a valid communicator or is being freed.
 #[cold]
 #[inline(never)]
-fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
+fn add<A: Abi>(comm: A::Comm, complete: bool) -> Option<&'static Node<Slot>> {
     let bits = comm.bits();
     if !RECORDING.load(Ordering::Acquire)
         || comm == A::comm_null()
@@ -234,8 +258,11 @@ fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
     {
         return None;
     }
-    let made = Communicator::of::<A>(comm)?;
-    let (number, effective, is_world) = (made.number, made.effective(), made.is_world());
+    let is_world = comm == A::comm_world();
+    let few = if is_world || complete { None } else { communicator::few_tasks::<A, IN_SLOT>(comm) };
+    let made = if few.is_none() { Some(Communicator::of::<A>(comm)?) } else { None };
+    let number = made.as_ref().map_or_else(communicator::next_number, |made| made.number);
+    let effective = made.as_ref().map_or(bits, Communicator::effective);
     // The world lives until the end of the job. For every other communicator, MPI reports when it is freed. The
     // table is not locked while MPI is called, because MPI may call back.
     let tell = || {
@@ -244,7 +271,14 @@ fn add<A: Abi>(comm: A::Comm) -> Option<&'static Node<Slot>> {
         is_world
             || unsafe { pmpi::<A>().comm_set_attr(effective, keyval, number as *mut c_void) } == 0
     };
-    let node = COMMUNICATORS.enter(bits, made, tell);
+    let node = match (made, few) {
+        (Some(made), _) => COMMUNICATORS.enter(bits, made, tell),
+        (None, Some((tasks, size))) => {
+            let fill = |slot: &Slot| slot.fill_few(number, effective, &tasks[..size]);
+            COMMUNICATORS.enter_as(bits, fill, tell)
+        }
+        (None, None) => return None,
+    };
     if node.is_none() {
         // Without the attribute, the library would not learn when the communicator is freed.
         forget_handle::<A>(bits, Some(number));

@@ -49,12 +49,11 @@ pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
     // Only the owning thread may write the cells of a block. The messages of other threads' calls are therefore
     // added to the caller's block.
     let Some(adder) = counters::mine_for_sums() else { return };
-    let counted = block.collectives.lock().of(communicator.number);
-    if counted.is_empty() {
-        return;
-    }
+    // No lock is held while ranks are translated. Nobody uses a communicator that is being freed.
+    let next = |after| block.collectives.lock().next(communicator.number, after);
+    let Some(first) = next(None) else { return };
     spill::folding(communicator.number, || {
-        for (key, times) in counted {
+        for (_, key, times) in std::iter::successors(Some(first), |one| next(Some(one.0))) {
             let Some(call) = call_of(communicator, &key) else { continue };
             let mut add = |task, bytes: u64, messages: u64| {
                 let (bytes, messages) =

@@ -117,14 +117,21 @@ fn message<A: Abi>(
     take: impl FnOnce(u32, u64) -> Option<()>,
 ) -> A::Comm {
     guarded(|| {
-        communicators::with::<A, ()>(comm, |thread, communicator| {
-            if dest < 0 || dest as u32 >= communicator.size() {
-                return Some(());
-            }
-            let task = communicator.task::<A>(dest as u32);
-            let size = datatypes::size::<A>(thread, datatype);
-            take(task, (count.max(0) as u64).wrapping_mul(size))
-        })
+        let (thread, node) = communicators::enter::<A>(comm)?;
+        if dest < 0 || dest as u32 >= node.value.size.load(Ordering::Relaxed) {
+            return Some(());
+        }
+        // SAFETY: the table of tasks has `size` entries and lives as long as the communicator, which the program
+        // is using in this very call.
+        let known = unsafe { &*node.value.tasks.load(Ordering::Relaxed).add(dest as usize) };
+        let task = match known.load(Ordering::Relaxed) {
+            communicator::UNKNOWN => communicators::with::<A, u32>(comm, |_, communicator| {
+                Some(communicator.task::<A>(dest as u32))
+            })?,
+            task => task,
+        };
+        let size = datatypes::size::<A>(thread, datatype);
+        take(task, (count.max(0) as u64).wrapping_mul(size))
     });
     world::effective::<A>(comm)
 }

@@ -9,7 +9,7 @@ use crate::record::{counters, message, thread};
 use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use rw::matrix::Kind;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One part of what a start sends.
 #[derive(Debug, Clone, Copy)]
@@ -51,19 +51,38 @@ impl PersistentSends {
     }
 }
 
-/// A request with its plan. If `plan` is null, a start sends one message of `bytes` bytes to `task`. Otherwise
-/// `plan` has all parts. `task` is the index of a counter: all tasks outside the world share the last counter.
+/// What a start of a request sends, in one word, because programs may have a million requests: their table should
+/// take few lines of the cache. An odd word is one message: its task is in the next [`TASK_BITS`] bits, and its
+/// bytes in the others. The task is the index of a counter: all tasks outside the world share the last counter.
+/// Other words are addresses of plans.
 #[derive(Debug, Default)]
-struct Planned {
-    task: AtomicU32,
-    bytes: AtomicU64,
-    plan: AtomicPtr<PersistentSends>,
+struct Planned(AtomicU64);
+
+/// Bits of the number of a task in [`Planned`].
+const TASK_BITS: u32 = 24;
+
+/// The task and the bytes of one message, if the word is one.
+#[inline(always)]
+fn one_message(word: u64) -> Option<(u32, u64)> {
+    let task = (word >> 1) as u32 & ((1 << TASK_BITS) - 1);
+    (word & 1 == 1).then_some((task, word >> (1 + TASK_BITS)))
+}
+
+/// The word of one message; `None` if its numbers are too large.
+fn word(task: u32, bytes: u64) -> Option<u64> {
+    let fits = task >> TASK_BITS == 0 && bytes >> (63 - TASK_BITS) == 0;
+    fits.then_some(bytes << (1 + TASK_BITS) | u64::from(task) << 1 | 1)
+}
+
+/// The plan whose address the word is.
+fn plan(word: u64) -> *mut PersistentSends {
+    std::ptr::with_exposed_provenance_mut(if word & 1 == 1 { 0 } else { word as usize })
 }
 
 impl Planned {
-    /// Takes the plan with all parts out, if there is one.
+    /// Takes the plan out, if the word is not one message.
     fn empty(&self) -> Option<Box<PersistentSends>> {
-        let plan = self.plan.swap(std::ptr::null_mut(), Ordering::Relaxed);
+        let plan = plan(self.0.swap(0, Ordering::Relaxed));
         // SAFETY: made by `Box::into_raw` in `keep` and taken once.
         (!plan.is_null()).then(|| unsafe { Box::from_raw(plan) })
     }
@@ -108,21 +127,20 @@ pub unsafe fn keep<A: Abi>(code: c_int, request: *const A::Request, plan: Persis
     // SAFETY: the call succeeded, so the request is set.
     let bits = key::<A>(unsafe { *request });
     guarded(|| {
-        // If the table still has a request with this handle, the library did not see that it was freed.
-        if PLANS.find(bits).is_some() {
-            drop(PLANS.remove(bits, |planned| Some(planned.empty())));
-        }
-        let first = plan.first?;
-        let whole = (!plan.is_one_message()).then(|| Box::new(plan));
-        let fill = |planned: &Planned| {
-            let task = (first.task as usize).min(counters::tasks()) as u32;
-            planned.task.store(task, Ordering::Relaxed);
-            planned.bytes.store(first.bytes, Ordering::Relaxed);
-            planned
-                .plan
-                .store(whole.map_or(std::ptr::null_mut(), Box::into_raw), Ordering::Relaxed);
+        let Some(first) = plan.first else {
+            forget_key(bits);
+            return Some(());
         };
-        PLANS.insert(bits, fill).ok().map(|_| ())
+        let task = (first.task as usize).min(counters::tasks()) as u32;
+        let one = if plan.is_one_message() { word(task, first.bytes) } else { None };
+        let made = one.unwrap_or_else(|| Box::into_raw(Box::new(plan)).expose_provenance() as u64);
+        let fill = |planned: &Planned| planned.0.store(made, Ordering::Relaxed);
+        if PLANS.insert(bits, fill).is_err() {
+            // The table still has a request with this handle: the library did not see that it was freed.
+            forget_key(bits);
+            let _ = PLANS.insert(bits, fill);
+        }
+        Some(())
     });
 }
 
@@ -139,33 +157,32 @@ pub fn ready<A: Abi>(request: A::Request, partitions: u64) {
 #[inline(always)]
 fn count(request: u64, times: u64, partitioned: bool) {
     let Some(node) = PLANS.find(request) else { return };
-    let plan = node.value.plan.load(Ordering::Relaxed).cast_const();
+    let word = node.value.0.load(Ordering::Relaxed);
     let thread = thread::current();
-    if !plan.is_null() || thread.block.load(Ordering::Relaxed).is_null() {
-        count_slow(&node.value, times, partitioned);
-    } else if !partitioned {
-        let (task, bytes) = (&node.value.task, &node.value.bytes);
-        let (task, bytes) = (task.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
-        // SAFETY: a thread with a block has its row of messages; the task is one of its counters.
-        unsafe { (*thread.cells.load(Ordering::Relaxed).add(task as usize)).add(bytes, 1) };
+    match one_message(word) {
+        Some((task, bytes)) if !thread.block.load(Ordering::Relaxed).is_null() => {
+            if !partitioned {
+                // SAFETY: a thread with a block has its row of messages; the task is one of its counters.
+                let cell = unsafe { &*thread.cells.load(Ordering::Relaxed).add(task as usize) };
+                cell.add(bytes, 1);
+            }
+        }
+        _ => count_slow(word, times, partitioned),
     }
 }
 
 /// Counts a start of a request with several parts, or in a thread that has no counters yet.
 #[inline(never)]
-fn count_slow(planned: &Planned, times: u64, partitioned: bool) {
-    let plan = planned.plan.load(Ordering::Relaxed).cast_const();
+fn count_slow(word: u64, times: u64, partitioned: bool) {
     guarded(|| {
         let block = counters::mine()?;
         // SAFETY: the plan of a request that the program starts right now, and that it must not free
         // meanwhile in another thread.
-        match unsafe { plan.as_ref() } {
-            None if !partitioned => {
-                let (task, bytes) = (&planned.task, &planned.bytes);
-                let (task, bytes) = (task.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
+        match (one_message(word), unsafe { plan(word).as_ref() }) {
+            (Some((task, bytes)), _) if !partitioned => {
                 block.add(Kind::PointToPoint, task, bytes, 1);
             }
-            Some(plan) if plan.partitioned == partitioned => {
+            (None, Some(plan)) if plan.partitioned == partitioned => {
                 for step in plan.first.iter().chain(&plan.others) {
                     block.add(step.kind, step.task, step.bytes * times, step.messages * times);
                 }
@@ -178,7 +195,10 @@ fn count_slow(planned: &Planned, times: u64, partitioned: bool) {
 
 /// Forgets a request that is being freed: its handle may be reused.
 pub fn forget<A: Abi>(request: A::Request) {
-    let bits = key::<A>(request);
+    forget_key(key::<A>(request));
+}
+
+fn forget_key(bits: u64) {
     if PLANS.find(bits).is_some() {
         drop(PLANS.remove(bits, |planned| Some(planned.empty())));
     }
@@ -189,6 +209,16 @@ mod tests {
     use super::*;
     use crate::mpi::abi::{IntHandle, Mpich, OpenMpi, PointerHandle};
     use std::collections::HashSet;
+
+    #[test]
+    fn one_message_is_one_word() {
+        for (task, bytes) in [(0, 0), (7, 8), ((1 << 24) - 1, (1 << 39) - 1)] {
+            assert_eq!(word(task, bytes).and_then(one_message), Some((task, bytes)));
+        }
+        assert_eq!((word(1 << 24, 0), word(0, 1 << 39)), (None, None));
+        assert_eq!(one_message(0), None);
+        assert!(plan(0).is_null() && plan(1).is_null());
+    }
 
     /// The number of steps to find this many requests, and the number of cache lines in which their chains
     /// begin.

@@ -1,8 +1,11 @@
 //! A table of objects by the bits of their handles. Any thread reads it without a lock; adding and removing
 //! take a lock. Each costs the same whatever the number of objects.
 //!
-//! Each object has a node. The memory of a node is never given back: when an object is removed, its node is
-//! used for a later object. A thread may therefore keep the address of the node that it used last. One
+//! Each object has a node. A hash of its handle names one node of an array, the *home* of the object. If the home
+//! is free, it becomes the node of the object, and a reader needs one access to memory. Otherwise the object gets
+//! another node, in a chain of nodes that have the same hash.
+//!
+//! The memory of a node is never given back: when an object is removed, its node is used for a later object. A thread may therefore keep the address of the node that it used last. One
 //! comparison with the key of the node shows whether the node still belongs to the same object. When an object
 //! is removed, the key of its node changes, so no thread has to be informed.
 //!
@@ -11,10 +14,11 @@
 //! looks for it again under the lock. [`Registry::find`] looks again under the lock itself, if chains were
 //! changed during its search.
 //!
-//! Limits: the array of chains doubles when it has less than two for each object. Old arrays are kept, since a
-//! thread may be reading them; together they are smaller than the new one.
+//! Limits: the array of chains doubles when it has less than two for each object in a chain. Old arrays are kept,
+//! since a thread may be reading them; together they are smaller than the new one. The number of homes is fixed.
 
 use crate::sys::sync::{self, AtomicPtr, AtomicU64, Mutex, fence};
+use std::alloc::{self, Layout};
 use std::sync::atomic::Ordering;
 
 /// The key of a node that has no object.
@@ -23,6 +27,10 @@ const GONE: u64 = u64::MAX;
 const FIRST: usize = if sync::MODEL { 1 } else { 9 };
 /// Nodes that are made at a time.
 const AT_ONCE: usize = if sync::MODEL { 2 } else { 32 };
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// The number of homes, a power of two. Of 64 objects that are used by turns, about 60 are at home.
+pub const HOMES: usize = if sync::MODEL { 2 } else { 512 };
 /// Spreads the bits of handles. Consecutive numbers get places that are one or two apart, so one cache
 /// line has the chains of five of them. Addresses in equal steps are spread as well as by any other factor of
 /// this kind.
@@ -49,12 +57,14 @@ impl<T> Node<T> {
     }
 }
 
-/// The objects of one kind. If `NEAR` is true, neighbouring handles have neighbouring chains: very many objects
-/// then cost fewer accesses to memory, if they are used in the order in which they were made. Such handles
-/// should be numbers with few gaps.
+/// The objects of one kind. If `NEAR` is true, there are no homes, and neighbouring handles have neighbouring
+/// chains: very many objects then cost fewer accesses to memory, if they are used in the order in which they were
+/// made. Such handles should be numbers with few gaps.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Registry<T: 'static, const NEAR: bool = false> {
+    /// The homes; null before the first object, and if `NEAR` is true.
+    pub(crate) homes: AtomicPtr<Node<T>>,
     /// An array: the number of chains minus one, and then the first node of each chain. Null before the first
     /// object.
     pub(crate) chains: AtomicPtr<AtomicPtr<Node<T>>>,
@@ -63,21 +73,38 @@ pub struct Registry<T: 'static, const NEAR: bool = false> {
     changes: Mutex<Changes<T>>,
 }
 
-/// Nodes that are made together. They begin at a cache line.
-#[repr(C, align(64))]
-struct Chunk<T>([Node<T>; AT_ONCE]);
-
 /// What is changed under the lock.
 #[derive(Debug)]
 struct Changes<T: 'static> {
+    /// Objects in chains.
     objects: usize,
-    free: Vec<&'static Node<T>>,
+    /// The first of the nodes without an object that are no homes. Each leads to the next one.
+    free: Option<&'static Node<T>>,
+}
+
+impl<T> Changes<T> {
+    /// A node without an object, if there is one.
+    fn take(&mut self) -> Option<&'static Node<T>> {
+        let node = self.free?;
+        // SAFETY: null, or a node, which is never given back to the system.
+        self.free = unsafe { node.next.load(Ordering::Relaxed).as_ref() };
+        Some(node)
+    }
+
+    /// Keeps a node for a later object. A reader that has come to this node goes on among the free nodes and may
+    /// miss its object, so this is to be called during a cut if the node was in a chain.
+    fn give_back(&mut self, node: &'static Node<T>) {
+        let next = self.free.map_or(std::ptr::null(), std::ptr::from_ref);
+        node.next.store(next.cast_mut(), Ordering::Release);
+        self.free = Some(node);
+    }
 }
 
 impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
     sync::constant! { pub fn new() -> Self {
-        let changes = Changes { objects: 0, free: Vec::new() };
+        let changes = Changes { objects: 0, free: None };
         Registry {
+            homes: AtomicPtr::new(std::ptr::null_mut()),
             chains: AtomicPtr::new(std::ptr::null_mut()),
             cuts: AtomicU64::new(0),
             changes: Mutex::new(changes),
@@ -97,6 +124,44 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
             bits.wrapping_mul(MULTIPLIER) >> 32
         };
         place as usize & mask
+    }
+
+    /// The index of the home of a key. The assembler of the fast path of a send computes the same.
+    #[inline(always)]
+    fn home_index(bits: u64) -> usize {
+        (bits.wrapping_mul(MULTIPLIER) >> 32) as usize & (HOMES - 1)
+    }
+
+    /// The home of a key. `None` before the first object, and if there are no homes.
+    #[inline(always)]
+    fn home(&self, bits: u64) -> Option<&'static Node<T>> {
+        if NEAR {
+            return None;
+        }
+        let homes = self.homes.load(Ordering::Acquire).cast_const();
+        // SAFETY: an array of `HOMES` nodes that is never given back.
+        (!homes.is_null()).then(|| unsafe { &*homes.add(Self::home_index(bits)) })
+    }
+
+    /// So many nodes without an object, in a row that begins at a cache line.
+    fn nodes(count: usize) -> &'static [Node<T>] {
+        let layout = Layout::array::<Node<T>>(count).and_then(|layout| layout.align_to(LINE));
+        let Ok(layout) = layout else { return &[] };
+        // SAFETY: the layout is not empty. Each node is written before the slice is made, and none is given back.
+        unsafe {
+            let nodes: *mut Node<T> = alloc::alloc(layout).cast();
+            if nodes.is_null() {
+                alloc::handle_alloc_error(layout);
+            }
+            for i in 0..count {
+                nodes.add(i).write(Node {
+                    key: AtomicU64::new(GONE),
+                    next: AtomicPtr::new(std::ptr::null_mut()),
+                    value: T::default(),
+                });
+            }
+            std::slice::from_raw_parts(nodes, count)
+        }
     }
 
     /// The array of chains: its mask, and the address of the first chain.
@@ -123,6 +188,10 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
     /// time made this search miss it.
     #[inline(always)]
     pub fn get(&self, bits: u64) -> Option<&'static Node<T>> {
+        let home = self.home(bits);
+        if home.is_some_and(|home| home.is(bits)) {
+            return home;
+        }
         let (mask, chains) = self.array()?;
         // SAFETY: the chain is one of the array; nodes are never given back.
         unsafe {
@@ -175,20 +244,25 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         if self.array().is_none_or(|(mask, _)| changes.objects > mask / 2) {
             self.cut(|| self.grow());
         }
-        if changes.free.is_empty() {
-            let empty = |_| Node {
-                key: AtomicU64::new(GONE),
-                next: AtomicPtr::new(std::ptr::null_mut()),
-                value: T::default(),
-            };
-            let nodes: &'static Chunk<T> = Box::leak(Box::new(Chunk(std::array::from_fn(empty))));
-            changes.free.extend(nodes.0.iter().rev());
+        if !NEAR && self.homes.load(Ordering::Relaxed).is_null() {
+            let homes = Self::nodes(HOMES).as_ptr();
+            self.homes.store(homes.cast_mut(), Ordering::Release);
         }
-        // There is a free node: if there was none, new ones were made above.
-        let Some(node) = changes.free.pop() else { unreachable!("no node") };
-        changes.objects += 1;
+        let home = self.home(bits).filter(|home| home.is(GONE));
+        let node = match home.or_else(|| changes.take()) {
+            Some(node) => node,
+            None => {
+                let (node, others) =
+                    Self::nodes(AT_ONCE).split_first().unwrap_or_else(|| unreachable!());
+                others.iter().rev().for_each(|other| changes.give_back(other));
+                node
+            }
+        };
         fill(&node.value);
-        self.link(node, bits);
+        if home.is_none() {
+            changes.objects += 1;
+            self.link(node, bits);
+        }
         node.key.store(bits, Ordering::Release);
         Ok(node)
     }
@@ -225,6 +299,12 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
     /// `take` gives `None`, nothing is removed.
     pub fn remove<R>(&self, bits: u64, take: impl FnOnce(&T) -> Option<R>) -> Option<R> {
         let mut changes = self.changes.lock();
+        if let Some(home) = self.home(bits).filter(|home| home.is(bits)) {
+            // No chain leads through a home, so no reader can miss another object.
+            let taken = take(&home.value)?;
+            home.key.store(GONE, Ordering::Release);
+            return Some(taken);
+        }
         let (mask, chains) = self.array()?;
         // SAFETY: the chain is one of the array; nodes are never given back.
         unsafe {
@@ -236,9 +316,9 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
                     self.cut(|| {
                         one.key.store(GONE, Ordering::Release);
                         place.store(one.next.load(Ordering::Relaxed), Ordering::Release);
+                        changes.give_back(one);
                     });
                     changes.objects -= 1;
-                    changes.free.push(one);
                     return Some(taken);
                 }
                 place = &one.next;
@@ -253,9 +333,18 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         look(&self.get(bits)?.value)
     }
 
+    /// The homes that have an object.
+    fn taken_homes(&self) -> impl Iterator<Item = &'static Node<T>> {
+        let homes = self.homes.load(Ordering::Acquire).cast_const();
+        let count = if homes.is_null() { 0 } else { HOMES };
+        // SAFETY: an array of `HOMES` nodes that is never given back.
+        (0..count).map(move |i| unsafe { &*homes.add(i) }).filter(|home| !home.is(GONE))
+    }
+
     /// Visits all objects under the lock. `visit` must not use this table, nor call MPI.
     pub fn for_each(&self, mut visit: impl FnMut(&T)) {
         let _changes = self.changes.lock();
+        self.taken_homes().for_each(|home| visit(&home.value));
         let Some((mask, chains)) = self.array() else { return };
         for place in 0..=mask {
             // SAFETY: the chain is one of the array; nodes are never given back.
@@ -272,6 +361,10 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
     /// Removes all objects. `take` is called with each of them before.
     pub fn clear(&self, mut take: impl FnMut(&T)) {
         let mut changes = self.changes.lock();
+        for home in self.taken_homes() {
+            take(&home.value);
+            home.key.store(GONE, Ordering::Release);
+        }
         let Some((mask, chains)) = self.array() else { return };
         self.cut(|| {
             for place in 0..=mask {
@@ -282,7 +375,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
                         take(&one.value);
                         one.key.store(GONE, Ordering::Release);
                         head.store(one.next.load(Ordering::Relaxed), Ordering::Release);
-                        changes.free.push(one);
+                        changes.give_back(one);
                     }
                 }
             }
@@ -326,7 +419,11 @@ mod tests {
             assert!(!kept.is(1999) && table.get(4).is_none());
         }
         // Three rounds of 2000 objects are 2000 nodes.
-        assert!(table.changes.lock().free.len() < 2000 + AT_ONCE);
+        let mut free = 0;
+        while table.changes.lock().take().is_some() {
+            free += 1;
+        }
+        assert!(free < 2000 + AT_ONCE, "{free}");
     }
 
     /// The chains of 64 communicators or datatypes are in few cache lines if handles are numbers. They are
@@ -354,6 +451,25 @@ mod tests {
             assert!(mean < 1.3, "{mean}");
             assert!(found.iter().all(|&steps| steps < 5.5), "{found:?}");
         }
+    }
+
+    /// Most of 64 objects that are used by turns are at home: with numbers as handles all of them, with addresses
+    /// at nearly every distance at least three quarters.
+    #[test]
+    fn objects_are_at_home() {
+        let at_home = |first: u64, step: u64| {
+            let table: Registry<AtomicU64> = Registry::new();
+            for k in 0..64 {
+                assert!(table.insert(first + k * step, |_| ()).is_ok());
+            }
+            table.taken_homes().count()
+        };
+        assert_eq!(at_home(0x8400_0000, 1), 64);
+        assert_eq!(at_home(0xcc00_0003, 1), 64);
+        let found: Vec<usize> =
+            (16..8000).step_by(48).map(|step| at_home(0x5578_9dea_0380, step)).collect();
+        let poor = found.iter().filter(|&&count| count < 48).count();
+        assert!(poor * 20 < found.len(), "{found:?}");
     }
 
     /// Consecutive numbers have a chain each. Addresses in steps of any size are spread over many chains.

@@ -1,13 +1,18 @@
 //! The data of a communicator in the table of communicators in use: the fields that the fast paths read, and
 //! how communicators are added and removed.
+//!
+//! For messages on a communicator of up to [`IN_SLOT`] ranks, the fields of the slot are enough. Such a communicator
+//! gets an entry only when a call needs more, such as a collective call. Programs that make very many
+//! communicators make small ones, and each access to memory counts there.
 
 use crate::record::communicator::Communicator;
 use crate::record::registry::{Node, Registry};
 use crate::sys::sync::{Arc, AtomicPtr, AtomicU32, AtomicU64};
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 /// Up to this many ranks have their tasks in the slot itself.
-const IN_SLOT: usize = 3;
+pub const IN_SLOT: usize = 3;
 
 /// What the fast paths need of a communicator. They read it by the offsets of its fields.
 #[derive(Debug, Default)]
@@ -24,7 +29,7 @@ pub struct Slot {
     pub size: AtomicU32,
     /// The tasks of a small communicator. `tasks` then points here, because this cache line is read anyway.
     few: [AtomicU32; IN_SLOT],
-    /// The communicator, owned by the table.
+    /// The communicator, owned by the table; null until it is needed.
     pub entry: AtomicPtr<Communicator>,
 }
 
@@ -42,10 +47,22 @@ impl Slot {
         let tasks = if few { self.few.as_ptr() } else { communicator.tasks().as_ptr() };
         self.tasks.store(tasks.cast_mut(), Ordering::Relaxed);
         self.size.store(communicator.size(), Ordering::Relaxed);
-        self.entry.store(Arc::into_raw(communicator).cast_mut(), Ordering::Relaxed);
+        self.entry.store(Arc::into_raw(communicator).cast_mut(), Ordering::Release);
     }
 
-    /// Takes the communicator out; `None` if the slot has none. The slot gets a size of 0, so that the fast
+    /// Describes a communicator without an entry, whose ranks are these tasks, at most [`IN_SLOT`].
+    pub fn fill_few(&self, number: u64, effective: u64, tasks: &[u32]) {
+        self.effective.store(effective, Ordering::Relaxed);
+        self.number.store(number, Ordering::Relaxed);
+        for (slot, task) in self.few.iter().zip(tasks) {
+            slot.store(*task, Ordering::Relaxed);
+        }
+        self.tasks.store(self.few.as_ptr().cast_mut(), Ordering::Relaxed);
+        self.size.store(tasks.len().min(IN_SLOT) as u32, Ordering::Relaxed);
+        self.entry.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Takes the entry out; `None` if the slot has none. The slot gets a size of 0, so that the fast
     /// paths find no rank in it.
     pub fn empty(&self) -> Option<Arc<Communicator>> {
         self.effective.store(u64::MAX, Ordering::Relaxed);
@@ -59,13 +76,13 @@ impl Slot {
     /// while the communicator is being freed, by the thread that frees it.
     pub fn has_collectives(&self) -> bool {
         // SAFETY: the entry is dropped only when its communicator is freed, which only the caller may do now.
-        unsafe { self.entry.load(Ordering::Relaxed).as_ref() }
+        unsafe { self.entry.load(Ordering::Acquire).as_ref() }
             .is_some_and(|entry| entry.has_collectives())
     }
 
     /// The communicator, as a shared reference. To be called under the lock of the table.
     pub fn shared(&self) -> Option<Arc<Communicator>> {
-        let entry = self.entry.load(Ordering::Relaxed).cast_const();
+        let entry = self.entry.load(Ordering::Acquire).cast_const();
         // SAFETY: as in `empty`; the caller holds the lock under which it is given back.
         (!entry.is_null()).then(|| unsafe {
             Arc::increment_strong_count(entry);
@@ -85,7 +102,17 @@ impl Registry<Slot> {
         tell: impl FnOnce() -> bool,
     ) -> Option<&'static Node<Slot>> {
         let made = Arc::new(made);
-        let node = match self.insert(bits, |slot| slot.fill(made)) {
+        self.enter_as(bits, |slot| slot.fill(made), tell)
+    }
+
+    /// Adds a communicator as [`enter`](Self::enter) does. `fill` describes it.
+    pub fn enter_as(
+        &self,
+        bits: u64,
+        fill: impl FnOnce(&Slot),
+        tell: impl FnOnce() -> bool,
+    ) -> Option<&'static Node<Slot>> {
+        let node = match self.insert(bits, fill) {
             Ok(node) => node,
             // Another thread added the communicator first, and calls its own `tell`.
             Err(other) => return Some(other),
@@ -98,10 +125,24 @@ impl Registry<Slot> {
         None
     }
 
-    /// Removes a communicator that is being freed. If a number is given, it is removed only if it has this
-    /// number.
+    /// Gives a communicator an entry, unless another thread did so first: the entry. `None` if the table does not
+    /// have the communicator.
+    pub fn complete(&self, bits: u64, made: Communicator) -> Option<NonNull<Communicator>> {
+        let made = Arc::new(made);
+        self.look(bits, |slot| {
+            let known = NonNull::new(slot.entry.load(Ordering::Relaxed));
+            known.or_else(|| {
+                let entry = Arc::into_raw(made).cast_mut();
+                slot.entry.store(entry, Ordering::Release);
+                NonNull::new(entry)
+            })
+        })
+    }
+
+    /// Removes a communicator that is being freed: its entry, if it has one. If a number is given, it is removed only
+    /// if it has this number.
     pub fn leave(&self, bits: u64, number: Option<u64>) -> Option<Arc<Communicator>> {
         let meant = |slot: &Slot| number.is_none_or(|n| n == slot.number.load(Ordering::Relaxed));
-        self.remove(bits, |slot| if meant(slot) { slot.empty() } else { None })
+        self.remove(bits, |slot| meant(slot).then(|| slot.empty())).flatten()
     }
 }

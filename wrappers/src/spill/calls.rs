@@ -55,15 +55,44 @@ impl Hasher for QuickHasher {
     }
 }
 
-/// The calls that one thread counted.
-#[derive(Debug, Default)]
+/// The calls of one key.
+#[derive(Debug)]
+struct Counted {
+    key: CollectiveKey,
+    /// Address of its entry.
+    entry: usize,
+    /// The place of other calls on the same communicator, or of another free place; [`NONE`] = there is none.
+    next: u32,
+}
+
+/// The place of no calls.
+const NONE: u32 = u32::MAX;
+
+/// The calls that one thread counted. Nothing is allocated for a communicator whose calls take the places of those
+/// of a communicator that was freed.
+#[derive(Debug)]
 pub struct Calls {
-    /// Address of the entry of each key, by communicator.
-    entries: HashMap<u64, HashMap<CollectiveKey, usize, Quick>, Quick>,
-    /// Number of keys of all communicators.
-    keys: usize,
-    /// Addresses of entries that are not in use.
-    free: Vec<usize>,
+    counted: Vec<Counted>,
+    /// The place of each key in `counted`.
+    places: HashMap<CollectiveKey, u32, Quick>,
+    /// The place of the latest key of each communicator.
+    latest: HashMap<u64, u32, Quick>,
+    /// The first free place. Its entry is kept for the next key.
+    free: u32,
+    /// Addresses of entries that were never in use.
+    entries: Vec<usize>,
+}
+
+impl Default for Calls {
+    fn default() -> Calls {
+        Calls {
+            counted: Vec::new(),
+            places: HashMap::default(),
+            latest: HashMap::default(),
+            free: NONE,
+            entries: Vec::new(),
+        }
+    }
 }
 
 /// The counter of an entry.
@@ -75,7 +104,8 @@ fn counter(entry: usize) -> &'static AtomicU64 {
 impl Calls {
     /// The counter of a key, if it has one.
     pub fn get(&self, key: &CollectiveKey) -> Option<&'static AtomicU64> {
-        self.entries.get(&key.communicator)?.get(key).map(|&entry| counter(entry))
+        let place = *self.places.get(key)?;
+        Some(counter(self.counted.get(place as usize)?.entry))
     }
 
     /// The counter of a key, made if needed; `entry` describes the key in the file. `None` if there are too
@@ -84,15 +114,16 @@ impl Calls {
         if let Some(known) = self.get(&key) {
             return Some(known);
         }
-        if self.keys >= MOST_KEYS {
+        if self.places.len() >= MOST_KEYS {
             return None;
         }
-        if self.free.is_empty() {
-            let head = Head { tag: tag::COLLECTIVES, ..Head::default() };
-            let region: Region = spill::allocate(head, AT_ONCE, ENTRY, |_| {})?;
-            self.free.extend((0..AT_ONCE).rev().map(|i| region.body() + i * ENTRY));
-        }
-        let address = self.free.pop()?;
+        let place = self.free_place(key)?;
+        let counted = self.counted.get_mut(place as usize)?;
+        self.free = counted.next;
+        counted.key = key;
+        counted.next = self.latest.insert(key.communicator, place).unwrap_or(NONE);
+        let address = counted.entry;
+        self.places.insert(key, place);
         let bytes = entry.to_bytes();
         // SAFETY: an entry that is not in use. The number of the communicator, which makes it valid,
         // comes last.
@@ -104,25 +135,52 @@ impl Calls {
             );
             (*(address as *const AtomicU64)).store(entry.communicator, Ordering::Release);
         }
-        self.entries.entry(key.communicator).or_default().insert(key, address);
-        self.keys += 1;
         Some(counter(address))
+    }
+
+    /// The first free place, which is made if there is none. `key` is any key. `None` if memory is out.
+    fn free_place(&mut self, key: CollectiveKey) -> Option<u32> {
+        if self.free == NONE {
+            if self.entries.is_empty() {
+                let head = Head { tag: tag::COLLECTIVES, ..Head::default() };
+                let region: Region = spill::allocate(head, AT_ONCE, ENTRY, |_| {})?;
+                self.entries.extend((0..AT_ONCE).rev().map(|i| region.body() + i * ENTRY));
+            }
+            let entry = self.entries.pop()?;
+            self.free = self.counted.len() as u32;
+            self.counted.push(Counted { key, entry, next: NONE });
+        }
+        Some(self.free)
+    }
+
+    /// Some calls on a communicator: their place, their key and how many they are. Each key comes once if the first
+    /// call is with `None` and every other call is with the place that the call before gave.
+    pub fn next(&self, communicator: u64, after: Option<u32>) -> Option<(u32, CollectiveKey, u64)> {
+        let place = match after {
+            None => *self.latest.get(&communicator)?,
+            Some(place) => self.counted.get(place as usize)?.next,
+        };
+        let counted = self.counted.get(place as usize)?;
+        Some((place, counted.key, counter(counted.entry).load(Ordering::Relaxed)))
     }
 
     /// The calls on a communicator.
     pub fn of(&self, communicator: u64) -> Vec<(CollectiveKey, u64)> {
-        let mine = self.entries.get(&communicator).into_iter().flatten();
-        mine.map(|(key, &entry)| (*key, counter(entry).load(Ordering::Relaxed))).collect()
+        let all = std::iter::successors(self.next(communicator, None), |one| {
+            self.next(communicator, Some(one.0))
+        });
+        all.map(|(_, key, calls)| (key, calls)).collect()
     }
 
     /// Forgets the calls on a communicator.
     pub fn forget(&mut self, communicator: u64) {
-        let Some(entries) = self.entries.remove(&communicator) else { return };
-        self.keys -= entries.len();
-        for address in entries.into_values() {
+        let mut place = self.latest.remove(&communicator).unwrap_or(NONE);
+        while let Some(counted) = self.counted.get_mut(place as usize) {
             // SAFETY: the number of an entry.
-            unsafe { (*(address as *const AtomicU64)).store(0, Ordering::Release) };
-            self.free.push(address);
+            unsafe { (*(counted.entry as *const AtomicU64)).store(0, Ordering::Release) };
+            self.places.remove(&counted.key);
+            let next = std::mem::replace(&mut counted.next, self.free);
+            self.free = std::mem::replace(&mut place, next);
         }
     }
 }
@@ -163,7 +221,8 @@ mod tests {
             assert_eq!((calls.of(2).len(), calls.of(1).len()), (0, 100));
             assert_eq!(calls.get(&key(1, 5).0).unwrap().load(Ordering::Relaxed), 5 * (round + 1));
         }
-        assert!(calls.free.len() >= 100 && calls.free.len() < 100 + AT_ONCE);
+        let places = calls.counted.len();
+        assert!(places >= 200 && places < 200 + AT_ONCE, "{places}");
     }
 
     /// Keys that differ in one number only, by steps of any size, have different hashes in all parts that a table

@@ -5,6 +5,10 @@
 //! cycle does not depend on what the program does in it. So every moment is sampled with a probability in
 //! proportion to its weight, for every rhythm of the program.
 //!
+//! On a busy machine the watcher runs later than asked for, by milliseconds, because it waits for a processor. How
+//! late it is depends on what the program does: it is often the end of a call of the program that leaves a processor
+//! to the watcher. A sample therefore counts with the length that was asked for, not with the time that went by.
+//!
 //! Cycles become longer with time. There are about a thousand of them in the first seconds. Later, each
 //! doubling of the elapsed time has about as many cycles as the one before, because the relative error depends
 //! on their number.
@@ -135,7 +139,9 @@ impl Sampler {
 /// The sums over the samples.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Seen {
-    /// Seconds of all cycles, and the seconds in calls according to the samples.
+    /// Seconds that went by.
+    covered: f64,
+    /// Seconds of all cycles as they were asked for, and those in calls according to the samples.
     cycles: f64,
     in_calls: f64,
     /// `cycles` and `in_calls` at the end of the last group of cycles, and the part of that group that was in
@@ -146,11 +152,12 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Adds a cycle of this `length`, at whose end `inside` threads were in calls that each count with this
-    /// `weight`.
-    pub fn add(&mut self, length: f64, inside: u32, weight: f64) {
-        self.cycles += length;
-        self.in_calls += f64::from(inside) * weight * length;
+    /// Adds a cycle that was to be `asked` seconds long and took `length` seconds. At its end, `inside` threads were
+    /// in calls that each count with this `weight`.
+    pub fn add(&mut self, asked: f64, length: f64, inside: u32, weight: f64) {
+        self.covered += length;
+        self.cycles += asked;
+        self.in_calls += f64::from(inside) * weight * asked;
     }
 
     /// Ends a group of cycles. A group is one cycle, or a phase and the time up to the next phase.
@@ -170,7 +177,8 @@ impl Seen {
     /// cycles.
     pub fn estimate(&self, elapsed: f64) -> Option<(f64, f64)> {
         let scale = elapsed / self.cycles;
-        (self.cycles > 0.5 * elapsed).then(|| (self.in_calls * scale, self.variance.sqrt() * scale))
+        (self.covered > 0.5 * elapsed)
+            .then(|| (self.in_calls * scale, self.variance.sqrt() * scale))
     }
 }
 
@@ -197,7 +205,7 @@ mod tests {
                 current = Some(last);
             }
             let is_inside = current.is_some_and(|c| moment < c.0 + c.1);
-            seen.add(moment - now, is_inside.into(), sampler.weight());
+            seen.add(moment - now, moment - now, is_inside.into(), sampler.weight());
             noted += count;
             if sampler.learn(count, moment - now) {
                 seen.end_group();
@@ -269,9 +277,18 @@ mod tests {
     fn less_than_half_of_the_time_gives_no_estimate() {
         let mut seen = Seen::default();
         assert_eq!(seen.estimate(1.0), None);
-        seen.add(0.25, 1, 2.0);
+        seen.add(0.25, 0.25, 1, 2.0);
         seen.end_group();
         assert_eq!(seen.estimate(1.0), None);
         assert_eq!(seen.estimate(0.25), Some((0.5, 0.0)));
+    }
+
+    /// Of two cycles of the same length, one is late because the program kept the processor until it left MPI.
+    #[test]
+    fn a_late_sample_counts_no_more_than_others() {
+        let mut seen = Seen::default();
+        seen.add(0.25, 0.25, 1, 1.0);
+        seen.add(0.25, 0.75, 0, 1.0);
+        assert_eq!(seen.estimate(1.0).map(|e| e.0), Some(0.5));
     }
 }

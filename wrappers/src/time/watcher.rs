@@ -155,17 +155,32 @@ fn take_short_turns() {
     }
 }
 
+/// Asks the kernel to wake the calling thread at the moment that it asks for. By default, the kernel delays the end of
+/// a sleep by up to 50 µs if another sleep ends in that time (PR_SET_TIMERSLACK, prctl(2)). The thread would then
+/// often wake together with a thread of the program that sleeps between its calls, and see it outside of MPI.
+fn take_exact_sleeps() {
+    // SAFETY: changes a number of the calling thread.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong);
+    }
+}
+
 /// What the thread does, from the time `began` on.
 fn run(mut sampler: Sampler, mut began: u64) -> Seen {
     take_short_turns();
+    take_exact_sleeps();
     let mut seen = Seen::default();
     let (mut noted, mut quiet, mut tried) = (0, 0, began);
-    while sleep(began, sampler.next()) {
+    loop {
+        let asked = sampler.next();
+        if !sleep(began, asked) {
+            break;
+        }
         let (inside, sum) = counters::presence();
         let calls = sum.wrapping_sub(std::mem::replace(&mut noted, sum));
         let ended = now();
         let length = seconds(began, ended);
-        seen.add(length, inside, sampler.weight());
+        seen.add(asked, length, inside, sampler.weight());
         if sampler.learn(calls, length) {
             seen.end_group();
         }
