@@ -35,6 +35,14 @@ impl AskedSources {
         }
     }
 
+    /// Whether a source knows the place of each node in the network.
+    pub fn know_all_nodes(&self) -> bool {
+        let AskedSources::Said(Some(Choice { network: Some(network), .. })) = self else {
+            return false;
+        };
+        network.known() == network.host_of_node.len()
+    }
+
     /// The name of the source that is used; `None` if no source knows the network, or if they were not asked.
     pub fn used(&self) -> Option<&'static str> {
         match self {

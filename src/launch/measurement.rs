@@ -7,6 +7,7 @@ use crate::options::Measure;
 use crate::sources;
 use crate::store::{MeasuredNetwork, Placement};
 use crate::survey::{FEWEST_HOSTS, Surveyed};
+use std::collections::HashSet;
 
 /// The name of the source that has earlier measurements.
 const MEASURED: &str = "measured";
@@ -18,6 +19,8 @@ pub struct MeasurementFacts {
     pub wish: Measure,
     /// Nodes of the job.
     pub nodes: usize,
+    /// Each node has a name of its own, under which the result can be kept.
+    pub has_names: bool,
     /// The user or the site describes the network.
     pub is_described: bool,
     /// Earlier launches measured it.
@@ -34,8 +37,9 @@ impl MeasurementFacts {
     /// `None` if the network is to be measured, else why not.
     pub fn objection(&self) -> Option<&'static str> {
         match self.wish {
-            Measure::Off => Some("measuring is switched off (--measure off)"),
+            Measure::Off => Some("measuring is switched off (--measure off, or by the site)"),
             _ if self.nodes < FEWEST_HOSTS => Some("the job has fewer than 4 nodes"),
+            _ if !self.has_names => Some("nodes have no name or the same one"),
             Measure::On => None,
             _ if !self.searches => Some("no rank order is searched for"),
             _ if self.is_described => Some("the network is described"),
@@ -56,12 +60,24 @@ pub struct Measuring {
     pub sources: AskedSources,
 }
 
-/// The gain that a network of switches could allow at most, in percent of hop-bytes: the traffic that could be
-/// below one switch with the best order of nodes, against the part that is there by chance.
+/// Whether each name is there, and there once.
+fn have_own_names(names: &[String]) -> bool {
+    let distinct: HashSet<&String> = names.iter().filter(|name| !name.is_empty()).collect();
+    distinct.len() == names.len()
+}
+
+/// The largest distance between nodes, as a multiple of the smallest, of the networks that are thought of: switches
+/// whose uplinks have a quarter of the bandwidth below them.
+const RATIO: f64 = 4.0;
+
+/// The gain that a network of switches could allow at most, in percent of hop-bytes between nodes.
 ///
-/// The distance across switches is twice that below one. The bound gives each node its heaviest partners as
-/// neighbours, without asking whether this is possible for all at once. The tasks are on the nodes of the
-/// launcher's order, or in blocks of consecutive tasks, whichever allows more.
+/// It is a bound for one grouping of the tasks into nodes, on any tree of equal groups whose distances differ by up to
+/// [`RATIO`]. For groups of `s` nodes, the traffic below one switch is at most the sum of the `s − 1` heaviest
+/// partners of each node, and at least that of the `s − 1` lightest ones, whatever the order. The cost of an order is
+/// `D · T − (D − 1) · near`, so the gain is at most `(D − 1)(most − least) / (T + (D − 1)(T − least))`; with several
+/// levels it is at most the largest of these for one level. Two groupings are looked at: the launcher's order, and
+/// blocks of consecutive tasks, whichever allows more. A search may find a third one, for which this is an estimate.
 pub fn possible_gain(matrix: &CommMatrix, node_of_process: &[u32]) -> f64 {
     let mut sorted = node_of_process.to_vec();
     sorted.sort_unstable();
@@ -87,31 +103,37 @@ fn gain_between(matrix: &CommMatrix, node_of_task: &[u32]) -> f64 {
             }
         }
     }
-    let mut sorted: Vec<Vec<f64>> =
-        partners.into_iter().map(|partners| partners.into_values().collect()).collect();
-    sorted.iter_mut().for_each(|list| list.sort_by(|a, b| b.total_cmp(a)));
-    let total: f64 = sorted.iter().flatten().sum();
+    // The sum over the nodes of the k-th heaviest partner. Nodes without so many partners count as 0.
+    let mut heaviest = vec![0.0; nodes - 1];
+    for partners in partners {
+        let mut list: Vec<f64> = partners.into_values().collect();
+        list.sort_by(|a, b| b.total_cmp(a));
+        heaviest.iter_mut().zip(list).for_each(|(sum, bytes)| *sum += bytes);
+    }
+    let total: f64 = heaviest.iter().sum();
     if total <= 0.0 {
         return 0.0;
     }
-    let root = (nodes as f64).sqrt() as usize;
-    let gain = |size: usize| {
-        let near: f64 = sorted.iter().flat_map(|list| list.iter().take(size - 1)).sum();
-        let by_chance = (size - 1) as f64 / (nodes - 1) as f64;
-        100.0 * (near / total - by_chance) / (2.0 - by_chance)
-    };
-    [2, root.max(2), (nodes / 2).max(2)].map(gain).into_iter().fold(0.0, f64::max)
+    let (mut most, mut least, mut gain) = (0.0, 0.0, 0.0f64);
+    for size in 2..=nodes / 2 {
+        most += heaviest[size - 2];
+        least += heaviest[nodes - size];
+        let spread = (RATIO - 1.0) * (most - least);
+        gain = gain.max(100.0 * spread / (total + (RATIO - 1.0) * (total - least)));
+    }
+    gain
 }
 
 impl LaunchRecorder {
     /// What the user asked for, or else the site.
     fn wish(&self) -> Measure {
-        let site = || sources::site_measure(&machine::site_files(&self.settings)).ok().flatten();
         match self.settings.measure {
-            Measure::Auto => match site().as_deref() {
-                Some("on") => Measure::On,
-                Some("off") => Measure::Off,
-                _ => Measure::Auto,
+            Measure::Auto => match sources::site_measure(&machine::site_files(&self.settings)) {
+                Ok(None) => Measure::Auto,
+                Ok(Some(word)) if word == "on" => Measure::On,
+                Ok(Some(word)) if word == "auto" => Measure::Auto,
+                // Also where the file of the site cannot be used: it may forbid measuring.
+                Ok(Some(_)) | Err(_) => Measure::Off,
             },
             asked => asked,
         }
@@ -127,6 +149,7 @@ impl LaunchRecorder {
         let mut facts = MeasurementFacts {
             wish: self.wish(),
             nodes: placement.node_names.len(),
+            has_names: have_own_names(&placement.node_names),
             is_described: self.settings.topology.is_some()
                 || !self.settings.network.allows(MEASURED),
             is_measured: false,
@@ -141,8 +164,9 @@ impl LaunchRecorder {
         let sources = not_yet.asked(&self.settings, placement);
         let used = sources.used();
         facts.is_measured = used == Some(MEASURED);
-        facts.is_described |= used.is_some_and(|source| source != MEASURED);
-        if let Some(matrix) = self.matrix.as_ref().filter(|_| used.is_none()) {
+        let knows_all = sources.know_all_nodes();
+        facts.is_described |= knows_all && used.is_some_and(|source| source != MEASURED);
+        if let Some(matrix) = self.matrix.as_ref().filter(|_| !knows_all) {
             facts.possible_gain = possible_gain(matrix, &placement.node_of_process);
         }
         Measuring { objection: facts.objection(), sources }
@@ -181,6 +205,7 @@ mod tests {
         let auto = MeasurementFacts {
             wish: Measure::Auto,
             nodes: 4,
+            has_names: true,
             is_described: false,
             is_measured: false,
             searches: true,
@@ -195,6 +220,7 @@ mod tests {
             (off, Some("off")),
             (MeasurementFacts { nodes: 3, ..auto }, Some("fewer than 4 nodes")),
             (MeasurementFacts { nodes: 3, ..on }, Some("fewer than 4 nodes")),
+            (MeasurementFacts { has_names: false, ..auto }, Some("name")),
             (MeasurementFacts { is_described: true, ..auto }, Some("described")),
             (MeasurementFacts { is_measured: true, ..auto }, Some("earlier launch")),
             (MeasurementFacts { searches: false, ..auto }, Some("no rank order")),

@@ -59,11 +59,9 @@ impl HostNetwork {
         }
     }
 
-    /// Whether the nodes of the launch are not all equally far from each other.
+    /// Whether the nodes of the launch are not all equally far from each other, as far as they are known. Where the
+    /// network does not have a node, nothing is known of its distances.
     pub fn separates(&self) -> bool {
-        if self.known() < self.host_of_node.len() {
-            return true;
-        }
         let hosts: Vec<usize> = self.host_of_node.iter().flatten().copied().collect();
         let Some((&first, others)) = hosts.split_first() else { return false };
         let mut distances = others.iter().map(|&other| self.topology.distance(first, other));

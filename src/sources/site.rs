@@ -7,8 +7,7 @@ use super::source::{Answer, Source, Surroundings};
 use super::tree_of_names::tree_of_names;
 use super::{Host, HostNetwork};
 use crate::base::error::{Error, Result};
-use crate::topology::{self, Grid, expand_hostlist};
-use std::collections::HashSet;
+use crate::topology::{self, Grid, HostIndex, expand_hostlist};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,9 +44,9 @@ impl Source for Site {
 /// The nodes of the launch, with empty names for those that are not in the list of the cluster. `None` if none is.
 fn own_hosts(cluster: &Cluster, hosts: &[Host]) -> Result<Option<Vec<Host>>> {
     let Some(list) = &cluster.nodes else { return Ok(Some(hosts.to_vec())) };
-    let names: HashSet<String> = expand_hostlist(list)?.into_iter().collect();
-    let short = |name: &str| name.split('.').next().unwrap_or(name).to_string();
-    let is_own = |host: &Host| names.contains(&host.name) || names.contains(&short(&host.name));
+    let names = expand_hostlist(list)?;
+    let index = HostIndex::of_names(names.iter().map(String::as_str).zip(0..));
+    let is_own = |host: &Host| index.find(&host.name).is_some();
     let own = |host: &Host| if is_own(host) { host.clone() } else { Host::default() };
     Ok(hosts.iter().any(is_own).then(|| hosts.iter().map(own).collect()))
 }

@@ -4,12 +4,14 @@
 //! `SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch.switch.node`; with topology/block the pattern is `block.node`
 //! (srun(1), "OUTPUT ENVIRONMENT VARIABLES"). A site without Slurm can set `RANKWEAVE_ADDRESS` on its nodes, in
 //! the same form. The value belongs to a node, so every process reports its own. With the plugins that know no
-//! network the value is the name of the node alone.
+//! network the value is the name of the node alone. Some launchers give all processes the environment of the node on
+//! which they were started. An address that several nodes report is therefore that of none of them.
 
 use super::Host;
 use super::source::{Answer, Source, Surroundings};
 use super::tree_of_names::tree_of_names;
 use crate::base::error::Result;
+use std::collections::HashMap;
 
 /// The address that each process reports.
 pub struct SlurmAddress;
@@ -47,8 +49,17 @@ impl Source for SlurmAddress {
         }
         let own = (surroundings.variable)("RANKWEAVE_ADDRESS").is_some();
         let pattern = (surroundings.variable)("SLURM_TOPOLOGY_ADDR_PATTERN").filter(|_| !own);
-        let paths: Vec<_> = hosts.iter().map(|host| switches(host, pattern.as_deref())).collect();
         let variable = if own { "RANKWEAVE_ADDRESS" } else { "SLURM_TOPOLOGY_ADDR" };
+        let mut times = HashMap::<&str, usize>::new();
+        hosts.iter().for_each(|host| *times.entry(host.address.as_str()).or_default() += 1);
+        let is_own = |host: &Host| times.get(host.address.as_str()) == Some(&1);
+        if !hosts.iter().any(|host| !host.address.is_empty() && is_own(host)) {
+            return Ok(Answer::Nothing(format!(
+                "the nodes have the same {variable}: the launcher passed on that of one node"
+            )));
+        }
+        let path = |host: &Host| switches(host, pattern.as_deref()).filter(|_| is_own(host));
+        let paths: Vec<_> = hosts.iter().map(path).collect();
         let origin = if own { variable.into() } else { format!("Slurm ({variable})") };
         let Some(network) = tree_of_names(hosts, &paths, origin) else {
             let address = hosts.iter().map(|host| &host.address).find(|a| !a.is_empty());
@@ -76,6 +87,34 @@ mod tests {
         assert_eq!(of("n1.site.org", "root.s1.n1.site.org", None).as_deref(), Some("root/s1"));
         assert_eq!(of("other", "root.s1.n1", None).as_deref(), Some("root/s1"));
         assert_eq!(of("n1", "b3.n1", Some("block.node")).as_deref(), Some("b3"));
+    }
+
+    fn find(addresses: &[&str]) -> Answer {
+        let host = |(k, address): (usize, &&str)| Host {
+            address: address.to_string(),
+            ..Host::named(format!("n{k}").as_str())
+        };
+        let hosts: Vec<Host> = addresses.iter().enumerate().map(host).collect();
+        let surroundings = Surroundings {
+            hosts: &hosts,
+            variable: &|_| None,
+            root: std::path::Path::new("/nonexistent"),
+            site_files: Vec::new(),
+            store: None,
+        };
+        SlurmAddress.find(&surroundings).unwrap()
+    }
+
+    /// With MPICH's launcher in a batch script, all processes have the address of the first node, and all nodes
+    /// seemed to be below one switch.
+    #[test]
+    fn an_address_that_the_launcher_passed_on_is_not_believed() {
+        let Answer::Nothing(why) = find(&["r.s1.n0"; 4]) else { panic!("believed") };
+        assert!(why.contains("passed on"), "{why}");
+        let Answer::Network(network) = find(&["r.s1.n0", "r.s1.n0", "r.s2.n2", "r.s2.n3"]) else {
+            panic!("not found")
+        };
+        assert_eq!(network.known(), 2);
     }
 
     #[test]

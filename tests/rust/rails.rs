@@ -70,7 +70,13 @@ fn settings() -> Settings {
 /// The rank order of a launch, with the load of the rails before and after.
 fn launched(placement: &Placement, matrix: &CommMatrix) -> (decide::Decision, [RailLoads; 2]) {
     let settings = settings();
-    let problem = MappingProblem::new(matrix.clone(), &settings, Some(placement), AskedSources::NotYet(None), "k");
+    let problem = MappingProblem::new(
+        matrix.clone(),
+        &settings,
+        Some(placement),
+        AskedSources::NotYet(None),
+        (None, "k"),
+    );
     let problem = problem.expect("a problem");
     let topology = problem.topology.as_ref();
     let decision = decide::decide(matrix, topology, &problem.slots, &problem.options);
@@ -130,7 +136,13 @@ fn a_single_rail_changes_nothing() {
     placement.devices.rail_of_process.iter_mut().for_each(|rail| *rail = 0);
     let of = |placement: &Placement| {
         let settings = settings();
-        let problem = MappingProblem::new(matrix.clone(), &settings, Some(placement), AskedSources::NotYet(None), "k");
+        let problem = MappingProblem::new(
+            matrix.clone(),
+            &settings,
+            Some(placement),
+            AskedSources::NotYet(None),
+            (None, "k"),
+        );
         let problem = problem.expect("a problem");
         assert!(problem.topology.rails().is_none());
         decide::decide(&matrix, problem.topology.as_ref(), &problem.slots, &problem.options)
