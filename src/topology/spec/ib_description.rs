@@ -106,10 +106,15 @@ fn without_device(word: &str) -> &str {
 pub(super) fn bandwidth(text: &str) -> Option<f64> {
     let mut words = text.split_whitespace().map(|word| word.trim_matches(['(', ')', ',', ';']));
     while let Some(word) = words.next() {
-        let Some((width, speed)) = word.split_once(['x', 'X']) else { continue };
-        let Some(width) = width.parse::<u32>().ok().filter(|w| (1..=12).contains(w)) else {
+        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+        if !matches!((digits, word.as_bytes().get(digits)), (1.., Some(b'x' | b'X'))) {
+            continue;
+        }
+        let Some(width) = word[..digits].parse::<u32>().ok().filter(|w| (1..=12).contains(w))
+        else {
             continue;
         };
+        let speed = &word[digits + 1..];
         let speed = if speed.is_empty() { words.next().unwrap_or("") } else { speed };
         if let Some(lane) = lane(speed) {
             return Some(f64::from(width) * lane);

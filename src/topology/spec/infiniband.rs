@@ -16,7 +16,7 @@ use super::wiring::Wiring;
 use super::{bad, ib_description, ib_ports, in_file, in_line, read_text};
 use crate::Result;
 use crate::topology::{NetworkGraph, Topology};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
     of_text(&read_text(path)?, path, Dialect::Ibnetdiscover)
@@ -59,13 +59,31 @@ struct Device<'a> {
 /// One end of a link: the device and its port.
 type End = (u32, u32);
 
+/// A link as one of its ends tells it.
+struct Link<'a> {
+    /// The lower one first.
+    ends: [End; 2],
+    /// The texts that may have its speed: between the peer and the comment, and behind the description in the comment.
+    facts: &'a str,
+    comment: &'a str,
+}
+
+impl Link<'_> {
+    fn bandwidth(&self) -> Option<f64> {
+        ib_description::bandwidth(self.comment)
+            .or_else(|| ib_description::bandwidth(self.facts))
+            .or_else(|| ib_description::bandwidth_of_options(self.facts))
+            .or_else(|| ib_description::bandwidth_of_options(self.comment))
+    }
+}
+
 /// Collects devices by their quoted identifiers.
 #[derive(Default)]
 struct Fabric<'a> {
     numbers: HashMap<&'a str, u32>,
     devices: Vec<Device<'a>>,
-    seen: HashSet<[End; 2]>,
-    links: Vec<(u32, u32, Option<f64>)>,
+    /// Most links are there twice, once from each end.
+    links: Vec<Link<'a>>,
 }
 
 impl<'a> Fabric<'a> {
@@ -92,18 +110,19 @@ fn leading_number(text: &str) -> Option<u32> {
     text[..end].parse().ok()
 }
 
-/// A comment's description: the quoted text, without what follows a quote that is missing.
-fn description(comment: &str) -> Option<&str> {
-    Some(quoted(comment)?.0)
-}
-
 pub(super) fn parse(text: &str, label: String, dialect: Dialect) -> Result<NetworkGraph> {
     let mut fabric = Fabric::default();
     let mut current = None;
     for (number, line) in text.lines().enumerate() {
         let at = number + 1;
         let line = line.trim();
-        let head = line.split_whitespace().next().unwrap_or("");
+        // Most lines are identifiers and ports. Only lines with one of these first letters can begin a block.
+        let head = match line.as_bytes().first() {
+            Some(b'S' | b'C' | b'H' | b'R' | b'i' | b'm') => {
+                line.split_whitespace().next().unwrap_or("")
+            }
+            _ => "",
+        };
         match head {
             "Switch" | "Ca" | "Hca" | "Rt" => {
                 current = Some(block(&mut fabric, head, line).map_err(|what| in_line(at, what))?);
@@ -123,6 +142,9 @@ pub(super) fn parse(text: &str, label: String, dialect: Dialect) -> Result<Netwo
             _ => {}
         }
     }
+    // The end that comes first in the file counts.
+    fabric.links.sort_by_key(|link| link.ends);
+    fabric.links.dedup_by_key(|link| link.ends);
     wire(&fabric, dialect)?.build(label)
 }
 
@@ -139,7 +161,7 @@ fn block<'a>(
     let number = fabric.device(id);
     let device = &mut fabric.devices[number as usize];
     device.is_adapter = matches!(head, "Ca" | "Hca");
-    device.own = description(rest).or(device.own);
+    device.own = quoted(rest).map(|(description, _)| description).or(device.own);
     Ok(number)
 }
 
@@ -164,18 +186,15 @@ fn port<'a>(
         None => return Err("the port of the peer has no number".into()),
     };
     let peer = fabric.device(id);
+    let (described, comment) = match quoted(comment) {
+        Some((description, rest)) => (Some(description), rest),
+        None => (None, comment),
+    };
     let device = &mut fabric.devices[peer as usize];
-    device.at_peer = device.at_peer.or(description(comment));
+    device.at_peer = device.at_peer.or(described);
     let mut ends = [(own, own_port), (peer, peer_port)];
     ends.sort_unstable();
-    if fabric.seen.insert(ends) {
-        let text = quoted(comment).map_or(comment, |(_, after)| after);
-        let speed = ib_description::bandwidth(text)
-            .or_else(|| ib_description::bandwidth(facts))
-            .or_else(|| ib_description::bandwidth_of_options(facts))
-            .or_else(|| ib_description::bandwidth_of_options(text));
-        fabric.links.push((own, peer, speed));
-    }
+    fabric.links.push(Link { ends, facts, comment });
     Ok(())
 }
 
@@ -207,9 +226,10 @@ fn wire(fabric: &Fabric, dialect: Dialect) -> Result<Wiring> {
             }
         });
     }
-    for &(a, b, bandwidth) in &fabric.links {
+    for link in &fabric.links {
+        let [(a, _), (b, _)] = link.ends;
         if let (Some(a), Some(b)) = (vertex[a as usize], vertex[b as usize]) {
-            wiring.link(a, b, bandwidth);
+            wiring.link(a, b, link.bandwidth());
         }
     }
     Ok(wiring)
