@@ -48,6 +48,7 @@ pub use measured_networks::{
     LONGEST_KEPT, MOST_NETWORKS, MeasuredNetwork, decode_measured_network, read_measured_network,
 };
 pub use mode::LaunchMode;
+pub use others::check_folder;
 pub use placement::Placement;
 pub use record::{Constructed, Launch, Record, Unfinished};
 pub use record_format::{MAGIC, VERSION, decode, encode, is_record, read_file};

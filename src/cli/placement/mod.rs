@@ -16,14 +16,17 @@ mod method;
 mod order_file;
 mod places;
 mod refusal;
+mod slurm_step;
 mod stored;
 
 pub(in crate::cli) use refusal::Refusal;
 
 use crate::base::clock::since_1970;
 use crate::base::error::Result;
-use crate::cli::inspect::{LaunchLine, option_words};
-use crate::cli::launcher::{Launcher, LocatedLauncher};
+use crate::base::file_system::FileSystem;
+use crate::cli::inspect::{LaunchLine, parts};
+use crate::cli::launcher::{Launcher, LocatedLauncher, base_name};
+use crate::cli::preload::slurm;
 use crate::launch::{BeforeLaunch, LONGEST, PlacedRanks, Storage};
 use crate::options::{Place, Settings};
 use crate::store::Store;
@@ -62,6 +65,23 @@ impl PlacedLaunch {
         settings: &Settings,
         variable: impl Fn(&str) -> Option<String>,
     ) -> std::result::Result<PlacedLaunch, Refusal> {
+        let placed = PlacedLaunch::decided(found, command, settings, variable)?;
+        placed.check_visible(FileSystem::of)?;
+        Ok(placed)
+    }
+
+    /// [`Self::new`], wherever the files are.
+    fn decided(
+        found: &LocatedLauncher,
+        command: &[String],
+        settings: &Settings,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> std::result::Result<PlacedLaunch, Refusal> {
+        // The variables of the batch system belong to another job than that of salloc.
+        let in_new_job =
+            command[..found.position].iter().any(|w| base_name(Path::new(w)) == "salloc");
+        let variable =
+            |name: &str| variable(name).filter(|_| !in_new_job || !name.starts_with("SLURM_"));
         let launch = LaunchLine::of(found, command);
         if found.launcher == Launcher::Other {
             return Err(Refusal::new(
@@ -69,7 +89,8 @@ impl PlacedLaunch {
                 "use a launcher of Open MPI, MPICH, Intel MPI or Slurm, or make a file with 'rankweave export --to'",
             ));
         }
-        let options = option_words(found, &launch, command);
+        let options = parts(found, command).into_iter().next().map(|part| part.options);
+        let options = options.unwrap_or_default();
         let mut hosts = LaunchHosts::of(found.launcher, &options, &variable)?;
         let said = launch.parts.first().and_then(|part| part.ranks);
         let tasks = said.or_else(|| number_of_ranks(found.launcher, &hosts, &variable));
@@ -102,7 +123,37 @@ impl PlacedLaunch {
             BeforeLaunch::Keep(why) => return Err(Refusal::usual(why)),
         };
         let decision = Decided { placed, reason, key, places, method, store };
-        decision.launch(found, command, settings, Context { hosts: &hosts, said, bound_to_cores })
+        let context = Context { hosts: &hosts, said, bound_to_cores, variable: &variable };
+        decision.launch(found, command, settings, context)
+    }
+
+    /// Checks that every node sees the files that the processes read. `file_system` gives the file system of a path.
+    ///
+    /// Errors: a file is on a file system that only this node sees.
+    fn check_visible(
+        &self,
+        file_system: impl Fn(&Path) -> FileSystem,
+    ) -> std::result::Result<(), Refusal> {
+        let is_read = |file: &&OrderFile| match self.method {
+            // Each process opens it when it initialises MPI, and ends the job if it is missing.
+            Method::CrayOrder => true,
+            _ => {
+                self.handed_over.strip_prefix('@').is_some_and(|path| file.path == Path::new(path))
+            }
+        };
+        for file in self.files.iter().filter(is_read) {
+            if let FileSystem::Local(kind) = file_system(&file.path) {
+                return Err(Refusal::new(
+                    format!(
+                        "the processes of all nodes read the rank order from {}, and this file system ({kind}) \
+                         belongs to this node only",
+                        file.path.display()
+                    ),
+                    "use --store with a directory that all nodes share, or --place library",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Writes the files of the launch. Errors: one cannot be written.
@@ -127,6 +178,27 @@ impl PlacedLaunch {
     }
 }
 
+/// Errors: a word or a variable that the order adds is longer than the system permits.
+fn check_lengths(
+    before: &[String],
+    command: &[String],
+    environment: &[(String, String)],
+) -> std::result::Result<(), Refusal> {
+    let words = command.iter().filter(|word| word.len() > LONGEST && !before.contains(word));
+    let values = environment.iter().map(|(_, value)| value).filter(|value| value.len() > LONGEST);
+    match words.chain(values).next() {
+        None => Ok(()),
+        Some(long) => Err(Refusal::new(
+            format!(
+                "the rank order is too long for the command line of this launcher ({} KiB in one argument, \
+                 and Linux permits 128), which reads it from no file",
+                long.len() >> 10
+            ),
+            "use --place library, which has no such limit",
+        )),
+    }
+}
+
 fn nothing_stored(key: &str) -> Refusal {
     Refusal::usual(format!("no usable matrix is stored for {key}"))
 }
@@ -146,11 +218,12 @@ struct Context<'a> {
     hosts: &'a LaunchHosts,
     said: Option<usize>,
     bound_to_cores: bool,
+    variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Decided {
-    /// The launch that follows the order. Errors: there is no place for its file, or a host name that such a file
-    /// cannot hold.
+    /// The launch that follows the order. Errors: there is no place for its file; a host name that such a file cannot
+    /// hold; an option or variable that is too long for a command.
     fn launch(
         self,
         found: &LocatedLauncher,
@@ -169,10 +242,7 @@ impl Decided {
             let content = order_file::content(format, &key, &places.placement, order);
             let content = content.map_err(Refusal::unreadable)?;
             files.push(match &settings.place {
-                Place::File(path) => OrderFile {
-                    path: std::path::absolute(path).unwrap_or_else(|_| path.clone()),
-                    content,
-                },
+                Place::File(path) => OrderFile::named(path, content),
                 _ => OrderFile::in_store(&store, &key, "hosts", content),
             });
         }
@@ -195,11 +265,17 @@ impl Decided {
             node_of_rank: &numbers,
             bound_to_cores: context.bound_to_cores,
         };
-        let (command, environment) = method.applied(found, command, &told);
+        let (mut changed, environment) = method.applied(found, command, &told);
+        if method == Method::CrayOrder {
+            // The MPI library of each rank reads these variables, and not the launcher.
+            let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
+            slurm::export(found, &mut changed, &names, context.variable);
+        }
+        check_lengths(command, &changed, &environment)?;
         let names = &places.placement.node_names;
         let host_of_rank = nodes.iter().map(|&node| names[node as usize].clone()).collect();
         Ok(PlacedLaunch {
-            command,
+            command: changed,
             environment,
             handed_over,
             host_of_rank,
@@ -218,7 +294,7 @@ fn number_of_ranks(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Option<usize> {
     let all = || -> Option<usize> {
-        let totals = hosts.asked()?.hosts().totals()?;
+        let totals = hosts.asked()?.hosts().ok()?.totals()?;
         Some(totals.iter().map(|&n| n as usize).sum())
     };
     match launcher {

@@ -81,7 +81,7 @@ impl Bench {
         };
         let found = LocatedLauncher { launcher, position: 0 };
         let value = |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
-        PlacedLaunch::new(&found, &command, settings, value)
+        PlacedLaunch::decided(&found, &command, settings, value)
     }
 
     /// The command line without the directories, and the content of the file.
@@ -175,6 +175,12 @@ fn every_launcher_gets_its_own_options() {
             "# MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=THIS_FILE\n\
              # 8 ranks, in the order in which nodes are filled\n0,1,4,5,2,3,6,7\n",
         ),
+        (
+            "@srun -N 2 -n 8 -w n[0-1] --ntasks-per-node=4 -- /bin/true --nodelist=x",
+            &[("SLURM_NNODES", "4")],
+            "SLURM_HOSTFILE=FILE srun --distribution=arbitrary -N 2 -n 8 -- /bin/true --nodelist=x",
+            PAIRS,
+        ),
     ] {
         let (command, file) = bench.golden(line, variables);
         assert_eq!((command.as_str(), file.as_str()), (wanted, content), "{line}");
@@ -218,6 +224,106 @@ fn what_the_user_decided_or_nobody_knows_is_left_alone() {
     );
     // Without numbers of ranks, those of a launch on the same hosts count.
     assert_eq!(bench.golden("@mpirun4 -np 8 --host n0:*,n1:* /bin/true", &[]).1, PAIRS);
+}
+
+#[test]
+fn steps_whose_nodes_slurm_chooses_are_left_alone() {
+    let bench = Bench::new();
+    let job = [("SLURM_JOB_NODELIST", "n[0-3]"), ("SLURM_TASKS_PER_NODE", "2(x4)")];
+    for (options, why) in [
+        ("-N 2", "(-N 2)"),
+        ("-N2-4", "(-N 2-4)"),
+        ("-c 2", "(-c 2)"),
+        ("--ntasks-per-core=1", "(--ntasks-per-core 1)"),
+        ("--ntasks-per-socket 1", "(--ntasks-per-socket 1)"),
+        ("--ntasks-per-gpu=1", "(--ntasks-per-gpu 1)"),
+        ("--gpus-per-task=1", "(--gpus-per-task 1)"),
+        ("--dist=cyclic", "(--distribution cyclic)"),
+        ("-lm cyclic", "(-m cyclic)"),
+        ("-r 1", "(-r 1)"),
+        ("-x n1", "(-x n1)"),
+        ("--spread-job", "(--spread-job)"),
+        ("-lw n[0-1]", "in one word with other options"),
+    ] {
+        let said = bench.refused(&format!("@srun {options} -n 8 /bin/true"), &job);
+        assert!(said.contains(why), "{options}: {said}");
+    }
+    let said = bench
+        .refused("@srun -n 8 -w n[0-1] --ntasks-per-node=4 /bin/true", &[("SLURM_NNODES", "4")]);
+    assert!(said.contains("(SLURM_NNODES=4)"), "{said}");
+    assert!(bench.place("@srun -N 4 -n 8 /bin/true", &bench.settings(), &job).is_ok());
+}
+
+#[test]
+fn hosts_of_two_domains_with_one_short_name_are_refused() {
+    let bench = Bench::new();
+    for line in [
+        "@mpirun4 --host n0.east:2,n0.west:2,b:4 -n 8 /bin/true",
+        "@mpirun4 --host n0.east,n0.west,b -npernode 4 -n 8 /bin/true",
+        "@mpiexec5 -hosts n0.east:2,n0.west:2,b:4 -n 8 /bin/true",
+        "@mpirun4 --host n0.east:2,n0.west:2,b:4 /bin/true",
+    ] {
+        let said = bench.refused(line, &[]);
+        assert!(said.contains("two hosts are called n0"), "{line}: {said}");
+    }
+}
+
+#[test]
+fn an_order_that_no_argument_can_hold_is_refused() {
+    let bench = Bench::new();
+    let tasks = 60_000;
+    bench.store(tasks);
+    let line =
+        format!("@mpiexec5 -hosts n0:{half},n1:{half} -n {tasks} /bin/true", half = tasks / 2);
+    let said = bench.refused(&line, &[]);
+    assert!(said.contains("too long for the command line"), "{said}");
+    assert!(said.contains("--place library"), "{said}");
+    // A host file has no such limit.
+    let line = line.replace("mpiexec5", "mpiexec4");
+    let placed = bench.place(&line, &bench.settings(), &[]).unwrap();
+    assert!(placed.command.iter().all(|word| word.len() <= LONGEST));
+}
+
+#[test]
+fn processes_of_cray_mpich_get_the_order_from_a_file_that_they_see() {
+    let bench = Bench::new();
+    let job = [
+        ("SLURM_JOB_NODELIST", "n[0-1]"),
+        ("SLURM_TASKS_PER_NODE", "4(x2)"),
+        ("CRAY_MPICH_VERSION", "8.1"),
+        ("SLURM_EXPORT_ENV", "NONE"),
+    ];
+    let names = "MPICH_RANK_REORDER_METHOD,MPICH_RANK_REORDER_FILE";
+    let command =
+        |line: &str, variables| bench.place(line, &bench.settings(), variables).unwrap().command;
+    // Without the names in this list, srun keeps the variables to itself.
+    let (given, inherited) = ("@srun --export=NONE -n 8 /bin/true", "@srun -n 8 /bin/true");
+    for (line, variables) in [(given, &job[..3]), (inherited, &job[..])] {
+        assert_eq!(
+            command(line, variables)[1..],
+            [&format!("--export={names}"), "-n", "8", "/bin/true"]
+        );
+    }
+    let placed = bench.place("@srun -n 8 /bin/true", &bench.settings(), &job).unwrap();
+    let refusal = placed.check_visible(|_| FileSystem::Local("xfs")).unwrap_err();
+    assert!(refusal.what.contains("(xfs) belongs to this node only"), "{}", refusal.what);
+    assert!(placed.check_visible(|_| FileSystem::Shared).is_ok());
+    // Other launchers read their files themselves.
+    let placed = bench.place("@mpirun4 -np 8 --hostfile @slots /bin/true", &bench.settings(), &[]);
+    assert!(placed.unwrap().check_visible(|_| FileSystem::Local("xfs")).is_ok());
+}
+
+#[test]
+fn variables_of_another_job_say_nothing_about_a_job_of_salloc() {
+    let bench = Bench::new();
+    let job = [("SLURM_JOB_NODELIST", "n[0-1]"), ("SLURM_TASKS_PER_NODE", "4(x2)")];
+    let value = |name: &str| job.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
+    let command: Vec<String> = ["salloc", "-N", "2", &bench.path("srun"), "-n", "8", "/bin/true"]
+        .map(String::from)
+        .to_vec();
+    let found = LocatedLauncher { launcher: Launcher::Srun, position: 3 };
+    let refusal = PlacedLaunch::decided(&found, &command, &bench.settings(), value).unwrap_err();
+    assert!(refusal.what.contains("cannot be known before it"), "{}", refusal.what);
 }
 
 #[test]
