@@ -242,6 +242,7 @@ impl LaunchHosts {
                 self.allocation = Some(found);
             }
         }
+        self.has_binding |= launcher == Launcher::Hydra && set("HYDRA_BINDING").is_some();
         if launcher == Launcher::Hydra
             && self.allocation.is_none()
             && let Some(path) = set("HYDRA_HOST_FILE").or_else(|| set("I_MPI_HYDRA_HOST_FILE"))

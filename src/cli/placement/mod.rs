@@ -34,6 +34,7 @@ use launch_hosts::LaunchHosts;
 use method::{Method, Told};
 use order_file::OrderFile;
 use places::Places;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// A launch whose ranks the launcher places.
@@ -178,6 +179,22 @@ impl PlacedLaunch {
     }
 }
 
+/// Errors: the ranks of some host are in several blocks. hydra before MPICH 5 starts a process for each block that
+/// binds the ranks of its block alone, so that the first ranks of all blocks of a host get the same core. This was
+/// seen with 4.0.2.
+fn check_blocks(nodes: &[u32]) -> std::result::Result<(), Refusal> {
+    let begins = nodes.chunk_by(|a, b| a == b).filter_map(<[u32]>::first);
+    let mut seen = HashSet::new();
+    match begins.into_iter().all(|node| seen.insert(node)) {
+        true => Ok(()),
+        false => Err(Refusal::new(
+            "the launch binds its ranks, and MPICH before version 5 would bind several ranks of a host to the \
+             same core with this order",
+            "leave -bind-to out, use MPICH 5, or use --place library",
+        )),
+    }
+}
+
 /// Errors: a word or a variable that the order adds is longer than the system permits.
 fn check_lengths(
     before: &[String],
@@ -256,6 +273,9 @@ impl Decided {
         let nodes: Vec<u32> = order.iter().map(node).collect();
         let numbers: Vec<u32> =
             nodes.iter().map(|&node| places.number_of_node[node as usize]).collect();
+        if method == Method::HydraBlocks && context.hosts.has_binding {
+            check_blocks(&nodes)?;
+        }
         let file = files.first().map(|file| file.path.display().to_string()).unwrap_or_default();
         let told = Told {
             hosts: context.hosts,

@@ -270,18 +270,44 @@ fn hosts_of_two_domains_with_one_short_name_are_refused() {
 
 #[test]
 fn an_order_that_no_argument_can_hold_is_refused() {
-    let bench = Bench::new();
-    let tasks = 60_000;
-    bench.store(tasks);
-    let line =
-        format!("@mpiexec5 -hosts n0:{half},n1:{half} -n {tasks} /bin/true", half = tasks / 2);
-    let said = bench.refused(&line, &[]);
-    assert!(said.contains("too long for the command line"), "{said}");
+    let command: Vec<String> = ["mpiexec", "-n", "60000", "a"].map(String::from).to_vec();
+    let found = LocatedLauncher { launcher: Launcher::Hydra, position: 0 };
+    let lengths = |method: Method, ranks: usize| {
+        let hosts = LaunchHosts::default();
+        let node_of_rank: Vec<u32> = (0..ranks as u32).map(|rank| rank % 2).collect();
+        let told = Told {
+            hosts: &hosts,
+            file: "FILE",
+            ranks,
+            says_ranks: true,
+            node_of_rank: &node_of_rank,
+            bound_to_cores: false,
+        };
+        let (changed, environment) = method.applied(&found, &command, &told);
+        check_lengths(&command, &changed, &environment)
+    };
+    let said = lengths(Method::HydraRankmap, 60_000).unwrap_err().message("m").to_string();
+    assert!(said.contains("too long for the command line") && said.contains("117 KiB"), "{said}");
     assert!(said.contains("--place library"), "{said}");
+    assert!(lengths(Method::HydraRankmap, 40_000).is_ok());
     // A host file has no such limit.
-    let line = line.replace("mpiexec5", "mpiexec4");
-    let placed = bench.place(&line, &bench.settings(), &[]).unwrap();
-    assert!(placed.command.iter().all(|word| word.len() <= LONGEST));
+    assert!(lengths(Method::HydraBlocks, 60_000).is_ok());
+    // What the user wrote is not in the way.
+    let long = vec!["x".repeat(LONGEST + 1)];
+    assert!(check_lengths(&long, &long, &[]).is_ok());
+}
+
+#[test]
+fn blocks_of_one_host_are_never_bound_to_the_same_cores() {
+    let bench = Bench::new();
+    let said = bench.refused("@mpiexec4 -n 8 -f @hydra -bind-to core /bin/true", &[]);
+    assert!(said.contains("to the same core with this order"), "{said}");
+    let said = bench.refused("@mpiexec4 -n 8 -f @hydra /bin/true", &[("HYDRA_BINDING", "core")]);
+    assert!(said.contains("to the same core with this order"), "{said}");
+    assert!(check_blocks(&[0, 0, 1, 1, 2]).is_ok());
+    // From version 5 on, a host has one process that binds all its ranks.
+    let line = "@mpiexec5 -n 8 -hosts n0:4,n1:4 -bind-to core /bin/true";
+    assert!(bench.place(line, &bench.settings(), &[]).is_ok());
 }
 
 #[test]
