@@ -68,7 +68,9 @@ mod tests {
     fn hosts(list: &[(&str, u32)]) -> Hosts {
         let entry =
             |&(name, ranks): &(&str, u32)| HostEntry { name: name.into(), ranks: Some(ranks) };
-        Allocation { entries: list.iter().map(entry).collect(), source: String::new() }.hosts()
+        Allocation { entries: list.iter().map(entry).collect(), source: String::new() }
+            .hosts()
+            .unwrap()
     }
 
     #[test]

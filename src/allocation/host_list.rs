@@ -73,7 +73,7 @@ mod tests {
         }
         let hydra = of_hydra("a:2,b", "-hosts").unwrap();
         assert_eq!((hydra.entries[0].ranks, hydra.entries[1].ranks), (Some(2), None));
-        let slurm = of_slurm("n[0-1],m", "-w").unwrap().hosts();
+        let slurm = of_slurm("n[0-1],m", "-w").unwrap().hosts().unwrap();
         assert_eq!((slurm.names.join(" "), slurm.totals()), ("n0 n1 m".into(), None));
     }
 

@@ -9,6 +9,8 @@ pub mod filling;
 pub mod host_file;
 pub mod host_list;
 
+pub use crate::base::host_name::short_name;
+
 use crate::base::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 
@@ -53,28 +55,33 @@ impl Hosts {
     }
 }
 
-/// The name of a host without its domain, in lower case: two hosts with the same short name are one host.
-/// Addresses stay whole.
-pub fn short_name(name: &str) -> String {
-    let is_address = name.contains(':') || name.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let short = if is_address { name } else { name.split('.').next().unwrap_or(name) };
-    short.to_ascii_lowercase()
-}
-
 impl Allocation {
     /// Each host once.
-    pub fn hosts(&self) -> Hosts {
+    ///
+    /// Errors: two hosts have the same short name and different domains. Everything else tells hosts apart by their
+    /// short names, and would take the two for one.
+    pub fn hosts(&self) -> Result<Hosts> {
         let mut hosts = Hosts::default();
         let mut known: HashMap<String, usize> = HashMap::new();
+        // The first name with a domain of each host.
+        let mut with_domain: HashMap<usize, &str> = HashMap::new();
         for entry in &self.entries {
+            let name = entry.name.as_str();
+            let short = short_name(name);
             let next = hosts.names.len();
-            let host = *known.entry(short_name(&entry.name)).or_insert(next);
+            let host = *known.entry(short.clone()).or_insert(next);
             if host == next {
-                hosts.names.push(entry.name.clone());
+                hosts.names.push(name.to_string());
+            }
+            if short.len() < name.len() {
+                let before = *with_domain.entry(host).or_insert(name);
+                if !before.eq_ignore_ascii_case(name) {
+                    return Err(called_alike(&short, before, name).at(&self.source));
+                }
             }
             hosts.entries.push((host, entry.ranks));
         }
-        hosts
+        Ok(hosts)
     }
 
     /// The same hosts, with `ranks` for each entry that leaves the number to the launcher.
@@ -87,12 +94,19 @@ impl Allocation {
     }
 
     /// The same hosts with `ranks` each, as options such as `-ppn` ask for. Repeated hosts count once.
-    #[must_use]
-    pub fn with_ranks_per_host(&self, ranks: u32) -> Allocation {
-        let names = self.hosts().names.into_iter();
+    ///
+    /// Errors: those of [`Self::hosts`].
+    pub fn with_ranks_per_host(&self, ranks: u32) -> Result<Allocation> {
+        let names = self.hosts()?.names.into_iter();
         let entries = names.map(|name| HostEntry { name, ranks: Some(ranks) }).collect();
-        Allocation { entries, source: self.source.clone() }
+        Ok(Allocation { entries, source: self.source.clone() })
     }
+}
+
+/// The error of two hosts with the same short name.
+fn called_alike(short: &str, one: &str, other: &str) -> Error {
+    wrong(format!("two hosts are called {short} ({one} and {other}), so they cannot be told apart"))
+        .advise("use --place library, which finds the hosts inside the launch")
 }
 
 /// The error of a description that cannot be understood.
@@ -136,13 +150,29 @@ mod tests {
         let entry = |name: &str, ranks| HostEntry { name: name.into(), ranks };
         let entries = vec![entry("a.site", Some(2)), entry("b", Some(1)), entry("A", Some(3))];
         let allocation = Allocation { entries, source: String::new() };
-        let hosts = allocation.hosts();
+        let hosts = allocation.hosts().unwrap();
         assert_eq!(hosts.names, ["a.site", "b"]);
         assert_eq!(hosts.totals(), Some(vec![5, 1]));
-        let even = allocation.with_ranks_per_host(4).hosts();
+        let even = allocation.with_ranks_per_host(4).unwrap().hosts().unwrap();
         assert_eq!(even.totals(), Some(vec![4, 4]));
-        assert_eq!(short_name("10.1.2.3"), "10.1.2.3");
         let open = Allocation { entries: vec![entry("a", None)], source: String::new() };
-        assert_eq!(open.hosts().totals(), None);
+        assert_eq!(open.hosts().unwrap().totals(), None);
+    }
+
+    #[test]
+    fn hosts_of_two_domains_with_one_short_name_are_not_merged() {
+        let of = |names: &[&str]| {
+            let entry = |name: &&str| HostEntry { name: (*name).into(), ranks: Some(2) };
+            let entries = names.iter().map(entry).collect();
+            Allocation { entries, source: "--host".into() }.hosts()
+        };
+        for names in [&["n0.east", "n0.west", "b"][..], &["n0", "n0.east", "b", "n0.west"]] {
+            let said = of(names).unwrap_err().to_string();
+            assert!(said.contains("two hosts are called n0 (n0.east and n0.west)"), "{said}");
+        }
+        for names in [&["n0.east", "N0.East", "n0"][..], &["n0.east", "n1.west"]] {
+            assert!(of(names).is_ok(), "{names:?}");
+        }
+        assert_eq!(of(&["10.0.0.1", "10.0.0.2"]).unwrap().names.len(), 2);
     }
 }

@@ -11,13 +11,14 @@
 //! process of each task, and the predicted hop-bytes of the launcher's order and of this one. Lists have runs:
 //! `4-7` is `4,5,6,7`, and `2x3` is `2,2,2`. A text that begins with `@` is the name of a file with such a text.
 //!
-//! Limit: hosts are compared by the first part of their names. If a launcher knows the hosts by names or addresses
-//! that the hosts themselves do not use, the check compares only which ranks share a host.
+//! Limit: hosts are compared by the first part of their names. If a launcher knows some host by a name or an address
+//! that the host itself does not use, the check compares only which ranks share a host.
 
 use super::Message;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
 use crate::base::hash::fnv1a;
+use crate::base::host_name::short_name;
 use crate::base::numbering::by_first_appearance;
 use crate::base::permutation::is_permutation;
 use crate::store::Placement;
@@ -67,9 +68,9 @@ pub enum RanksFound {
     },
 }
 
-/// The hash of a host name, without its domain and in lower case.
+/// The hash of a host name, without its domain and in lower case. Addresses are hashed as a whole.
 fn hash_of(name: &str) -> u64 {
-    fnv1a(name.split('.').next().unwrap_or_default().to_ascii_lowercase().as_bytes())
+    fnv1a(short_name(name).as_bytes())
 }
 
 impl PlacedRanks {
@@ -134,7 +135,8 @@ impl PlacedRanks {
         let name = |node: u32| found.node_names.get(node as usize).map_or("", String::as_str);
         let actual: Vec<u64> = found.node_names.iter().map(|name| hash_of(name)).collect();
         let known: HashSet<u64> = self.hosts.iter().copied().collect();
-        let by_name = actual.iter().any(|hash| known.contains(hash));
+        // If the launcher knows only some hosts by their own names, names say nothing about the others.
+        let by_name = actual.iter().all(|hash| known.contains(hash));
         let mut node_of_host: HashMap<u32, u32> = HashMap::new();
         let mut host_of_node: HashMap<u32, u32> = HashMap::new();
         let is_wrong = |(&host, &node): (&u32, &u32)| match by_name {
@@ -339,6 +341,28 @@ mod tests {
         assert!(said.contains("(rank 1 is on n0 instead of n1); this launch keeps"), "{said}");
         assert!(matches!(at(&[0, 0, 1, 1], &["x", "y"]), RanksFound::Elsewhere { .. }));
         assert!(matches!(at(&[0, 1, 0, 1], &["n1", "n0"]), RanksFound::Elsewhere { ranks: 4, .. }));
+    }
+
+    #[test]
+    fn hosts_known_by_address_are_compared_by_what_they_share() {
+        let order =
+            |hosts: &[&str]| PlacedRanks::new(&[0, 2, 1, 3], &[0, 0, 1, 1], &names(hosts), (9, 4));
+        let at = |meant: &[&str], nodes: &[u32], found: &[&str]| {
+            order(meant).compare(&Placement::of_nodes(nodes.to_vec(), names(found)))
+        };
+        // One host by its address, the other by its name.
+        let mixed = ["10.0.0.1", "n1"];
+        assert_eq!(at(&mixed, &[0, 1, 0, 1], &["n0", "n1"]), RanksFound::AsMeant);
+        assert!(matches!(at(&mixed, &[0, 0, 1, 1], &["n0", "n1"]), RanksFound::Elsewhere { .. }));
+        // Addresses with the same first part are different hosts.
+        let both = ["10.0.0.1", "10.0.0.2"];
+        assert_eq!(at(&both, &[0, 1, 0, 1], &both), RanksFound::AsMeant);
+        assert!(matches!(at(&both, &[0, 0, 1, 1], &both), RanksFound::Elsewhere { .. }));
+        // All ranks on one of the hosts.
+        assert!(matches!(
+            at(&["n0", "n1"], &[0; 4], &["n0"]),
+            RanksFound::Elsewhere { ranks: 2, .. }
+        ));
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub use kept_networks::{
 pub use kept_orders::{KeptOrder, MOST_ORDERS};
 pub use measured_networks::{MOST_NETWORKS, decode_measured_network, read_measured_network};
 pub use mode::LaunchMode;
+pub use others::check_folder;
 pub use placement::Placement;
 pub use record::{Constructed, Launch, Record, Unfinished};
 pub use record_format::{MAGIC, VERSION, decode, encode, is_record, read_file};

@@ -26,7 +26,7 @@ fn check_file(path: &Path) -> Result<()> {
 }
 
 /// Errors: a folder of the store is a link that another user made.
-pub(in crate::store) fn check_folder(folder: &Path) -> Result<()> {
+pub fn check_folder(folder: &Path) -> Result<()> {
     check(folder, ErrorKind::Io)
 }
 

@@ -44,7 +44,9 @@ The variable RANKWEAVE_LIBRARY names the file of the library directly.
 With --place launcher the rank order is computed before the launch, and the launcher starts each rank on \
 its host. It needs the stored matrix of an earlier launch, and the hosts of this one: from the options of the \
 launcher or from the batch system. If something is not known, a message says so, and the launch goes on as \
-without this option. Options by which you place the ranks yourself (--rankfile, --map-by) are respected.
+without this option. Options by which you place the ranks yourself (--rankfile, --map-by) are respected. \
+The host of each rank is controlled, but not its core: inside each host, the launcher chooses the cores \
+in ascending order of the ranks.
 
 The exit code is that of the launcher.";
 
@@ -202,7 +204,10 @@ fn written(
                 let file = placed.file().map(|file| format!(" by {}", file.display()));
                 let file = file.unwrap_or_default();
                 let (key, reason) = (&placed.key, &placed.reason);
-                eprintln!("rankweave: {key}: {reason}; the launcher places the ranks{file}");
+                eprintln!(
+                    "rankweave: {key}: {reason}; the launcher places the ranks{file}, and chooses the cores \
+                     inside each host itself"
+                );
             }
             Some(placed)
         }

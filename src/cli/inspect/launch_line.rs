@@ -1,10 +1,9 @@
 //! Takes the command line of a launcher apart: which programs it starts, how many ranks each program has,
 //! and which variables the programs get.
 //!
-//! Launchers have hundreds of options and no common grammar. The options that take a value are listed here.
-//! A word behind an unknown option is the program if it is the name of a program. Files that name programs
-//! (`--app`, `-configfile`, `--multi-prog`) are not read.
+//! Files that name programs (`--app`, `-configfile`, `--multi-prog`) are not read.
 
+use super::option_words::{OptionWords, parts};
 use crate::cli::launcher::{Launcher, LocatedLauncher, in_path};
 use std::path::PathBuf;
 
@@ -52,61 +51,8 @@ pub struct LaunchLine {
     shared: Vec<(String, Option<String>)>,
 }
 
-/// Options with one value, without their dashes.
-const OPEN_MPI: &str = "n np c N npernode npersocket ppr host H hostfile machinefile default-hostfile \
-    rankfile rf wd wdir path output-filename output map-by mapby bind-to bindto rank-by rankby prefix \
-    app tmpdir stdin cpu-set cpu-list cpus-per-proc cpus-per-rank set-cwd-to-session-dir timeout \
-    report-uri ompi-server tune am personality pset display with-ft dvm-uri runtime-options \
-    report-pid report-events-uri add-host add-hostfile max-restarts preload-files preload-binary-as \
-    slot-list num-procs do-not-resolve-as x show-progress-every xterm debugger";
-const OPEN_MPI_TWO: &str = "mca gmca omca pmca prtemca pmixmca gomca gpmixmca gprtemca";
-const HYDRA: &str = "n np f hosts host hostfile machinefile machine configfile wdir dir path arch ppn \
-    perhost launcher bootstrap launcher-exec bootstrap-exec rmk bind-to binding map-by membind \
-    genvlist envlist iface outfile-pattern errfile-pattern prepend-pattern usize order-nodes rankmap \
-    gpus-per-proc nameserver localhost umask pmi-port s tmpdir ckpoint-interval ckpoint-prefix \
-    ckpoint-num ckpointlib demux topolib timeout gpath gwdir grr pmi-args skip-launch-node \
-    gpu-subdevs-per-proc exitcodes-file";
-const SRUN_SHORT: &str = "A B C D G J L M N S T U W a b c d e g i m n o p q r t w x";
-const SRUN: &str = "account acctg-freq bb bbf begin bell chdir cluster-constraint clusters comment \
-    compress constraint container core-spec cores-per-socket cpu-bind cpu-freq cpus-per-gpu \
-    cpus-per-task dependency distribution epilog error exclude export extra-node-info gid \
-    gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres hint input job-name jobid \
-    kill-on-bad-exit licenses max-exit-timeout mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus \
-    mpi msg-timeout network nice nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu \
-    ntasks-per-node ntasks-per-socket open-mode output partition power priority profile prolog \
-    propagate qos relative reservation signal slurmd-debug sockets-per-node switches task-epilog \
-    task-prolog thread-spec threads threads-per-core time time-min tmp tres-per-task uid wait wckey \
-    container-image container-mounts container-name container-workdir container-save \
-    array batch export-file het-group pack-group wrap gres-flags prefer";
-
 /// The option with which srun reads the programs from a file: the word behind the options.
 const MULTI_PROG: &str = "--multi-prog";
-
-/// True if `name` is a word of `list`.
-pub fn listed(list: &str, name: &str) -> bool {
-    list.split_whitespace().any(|known| known == name)
-}
-
-/// How many words behind an option are its values; `None` for an unknown option.
-pub(super) fn values(launcher: Launcher, option: &str) -> Option<usize> {
-    let name = option.trim_start_matches('-');
-    let double = option.starts_with("--");
-    if name.contains('=') && launcher != Launcher::Hydra {
-        return Some(0);
-    }
-    match launcher {
-        Launcher::OpenMpi if listed(OPEN_MPI_TWO, name) => Some(2),
-        Launcher::OpenMpi if listed(OPEN_MPI, name) => Some(1),
-        Launcher::Hydra if matches!(name, "genv" | "env") => Some(2),
-        Launcher::Hydra if listed(HYDRA, name) => Some(1),
-        Launcher::Srun | Launcher::Sbatch if double => Some(usize::from(listed(SRUN, name))),
-        // An option such as -n4 holds its value.
-        Launcher::Srun | Launcher::Sbatch => {
-            Some(usize::from(name.len() == 1 && listed(SRUN_SHORT, name)))
-        }
-        _ => None,
-    }
-}
 
 impl LaunchLine {
     /// Takes `command` apart. `found` is its launcher.
@@ -123,14 +69,12 @@ impl LaunchLine {
             launch.parts.push(Part { words, ..Part::default() });
             return launch;
         }
-        let mut at = found.position + 1;
-        while at < command.len() {
-            let colon = command[at..].iter().position(|word| word == ":");
-            let end = colon.map_or(command.len(), |k| at + k);
-            let (part, start) = launch.part(&command[..end], at);
-            launch.starts.extend(start);
+        for words in parts(found, command) {
+            let mut part = Part::default();
+            words.options.iter().for_each(|option| launch.option(&mut part, option));
+            part.words = command[words.program.clone()].to_vec();
+            launch.starts.extend((!words.program.is_empty()).then_some(words.program.start));
             launch.parts.push(part);
-            at = end + 1;
         }
         launch.without_files();
         for part in &mut launch.parts {
@@ -150,79 +94,26 @@ impl LaunchLine {
         self.starts.clear();
     }
 
-    /// One program of `command` whose options begin at `at`, and where the program begins.
-    fn part(&mut self, command: &[String], mut at: usize) -> (Part, Option<usize>) {
-        let mut part = Part::default();
-        while let Some(word) = command.get(at) {
-            if word == "--" {
-                at += 1;
-                break;
-            }
-            if !word.starts_with('-') {
-                break;
-            }
-            let count = values(self.launcher, word);
-            let value = command.get(at + 1).map(String::as_str);
-            let (name, inline) = match word.trim_start_matches('-').split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (word.trim_start_matches('-'), None),
-            };
-            let second = command.get(at + 2).map(String::as_str);
-            let took = self.option(&mut part, name, inline.or(value), second);
-            at += 1 + match (took, count) {
-                (Some(_), _) if inline.is_some() => 0,
-                (Some(took), _) => took,
-                (None, Some(count)) => count,
-                // An unknown option: a word that is a program is the program.
-                (None, None) => match value {
-                    Some(v) if !v.starts_with('-') && v != ":" && in_path(v).is_none() => {
-                        usize::from(command.get(at + 2).is_some())
-                    }
-                    _ => 0,
-                },
-            };
-        }
-        let start = (at < command.len()).then_some(at);
-        part.words = command.get(at..).unwrap_or_default().to_vec();
-        (part, start)
-    }
-
-    /// Stores the value of an option that matters here. Returns the number of words that are its values, if
-    /// it differs from that of the table.
-    fn option(
-        &mut self,
-        part: &mut Part,
-        name: &str,
-        value: Option<&str>,
-        second: Option<&str>,
-    ) -> Option<usize> {
+    /// Stores the value of an option that matters here.
+    fn option(&mut self, part: &mut Part, option: &OptionWords) {
+        let value = option.value.as_deref();
         let count = value.and_then(|v| v.parse().ok());
-        let variable = |text: &str| match text.split_once('=') {
-            Some((name, value)) => (name.to_string(), Some(value.to_string())),
-            None => (text.to_string(), None),
+        let (name, first) = match option.name.split_once(' ') {
+            Some((name, first)) => (name, Some(first)),
+            None => (option.name.as_str(), None),
         };
         match (self.launcher, name) {
             (Launcher::OpenMpi, "n" | "np" | "c") | (Launcher::Hydra, "n" | "np") => {
                 part.ranks = count;
             }
             (Launcher::Srun | Launcher::Sbatch, "n" | "ntasks") => part.ranks = count,
-            (Launcher::Srun | Launcher::Sbatch, short)
-                if short.len() > 1 && short.starts_with('n') =>
-            {
-                part.ranks = short[1..].parse().ok().or(part.ranks);
-            }
-            (Launcher::OpenMpi, "x") => part.variables.push(variable(value?)),
+            (Launcher::OpenMpi, "x") => part.variables.extend(value.map(variable)),
             (Launcher::Hydra, "genv" | "env") => {
-                let is_shared = name == "genv";
-                let value = value?;
-                // NAME=VALUE is one word, NAME VALUE two.
-                let ((variable_name, value), words) = match value.contains('=') {
-                    true => (variable(value), 1),
-                    false => ((value.to_string(), second.map(str::to_string)), 2),
-                };
-                let set = if is_shared { &mut self.shared } else { &mut part.variables };
-                set.push((variable_name, value));
-                return Some(words);
+                let set = if name == "genv" { &mut self.shared } else { &mut part.variables };
+                set.extend(match first {
+                    Some(name) => Some((name.to_string(), value.map(str::to_string))),
+                    None => value.map(variable),
+                });
             }
             (_, "wd" | "wdir" | "dir" | "gwdir")
             | (Launcher::Srun | Launcher::Sbatch, "D" | "chdir") => {
@@ -243,7 +134,14 @@ impl LaunchLine {
             (Launcher::Srun, "multi-prog") => self.file = Some(MULTI_PROG.into()),
             _ => {}
         }
-        None
+    }
+}
+
+/// A variable of an option: NAME=VALUE, or NAME for the value in the launcher's own environment.
+fn variable(text: &str) -> (String, Option<String>) {
+    match text.split_once('=') {
+        Some((name, value)) => (name.to_string(), Some(value.to_string())),
+        None => (text.to_string(), None),
     }
 }
 

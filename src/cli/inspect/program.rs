@@ -5,7 +5,8 @@
 //! be known without running it, so the search ends there.
 
 use super::image::{Image, NotElf};
-use super::launch_line::{Part, listed};
+use super::launch_line::Part;
+use super::option_names::listed;
 use crate::base::file;
 use crate::cli::launcher::{base_name, in_path};
 use std::io::Read;

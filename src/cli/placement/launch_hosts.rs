@@ -5,7 +5,7 @@
 //! are read, and replaced by the file that has these numbers. All others (`--rankfile`, `--map-by`, `-m`) are the
 //! user's decision, and nothing is placed.
 
-use super::Refusal;
+use super::{Refusal, slurm_step};
 use crate::allocation::{Allocation, batch_system, host_file, host_list};
 use crate::base::error::{Error, Result};
 use crate::base::file;
@@ -39,7 +39,9 @@ const OPEN_MPI_PARAMETERS: &str = "rmaps rmaps_base_mapping_policy rmaps_base_ra
     rmaps_default_ranking_policy hwloc_default_cpu_list";
 const OPEN_MPI_BINDING: &str = "hwloc_base_binding_policy hwloc_default_binding_policy";
 const HYDRA_PLACES: &str = "rankmap order-nodes map-by hosts-group configfile";
-const SRUN_PLACES: &str = "m distribution r relative x exclude multi-prog";
+const SRUN_PLACES: &str = "m distribution r relative x exclude F nodefile multi-prog het-group pack-group \
+    ntasks-per-core ntasks-per-gpu ntasks-per-socket ntasks-per-tres tres-per-task gpus-per-task \
+    gpus-per-socket cores-per-socket sockets-per-node B extra-node-info spread-job use-min-nodes";
 
 impl LaunchHosts {
     /// Reads the options of a launch. `variable` looks a variable up.
@@ -59,13 +61,37 @@ impl LaunchHosts {
                 Launcher::Sbatch | Launcher::Other => Ok(()),
             };
             read.map_err(Refusal::unreadable)?;
+            hosts.check_words(option, options)?;
         }
         hosts.variables(launcher, &variable)?;
         if hosts.allocation.is_none() {
             let found = batch_system::allocation(&variable).transpose();
             hosts.allocation = found.map_err(Refusal::unreadable)?;
         }
+        if let Some(allocation) = &hosts.allocation {
+            let list = allocation.hosts().map_err(Refusal::unreadable)?;
+            if launcher == Launcher::Srun {
+                slurm_step::check(options, list.names.len(), &variable)?;
+            }
+        }
         Ok(hosts)
+    }
+
+    /// Errors: this option is to be taken out of the command, and shares its word with another one (`-lw n0`).
+    fn check_words(
+        &self,
+        option: &OptionWords,
+        options: &[OptionWords],
+    ) -> std::result::Result<(), Refusal> {
+        let sharing = options.iter().filter(|other| other.words.start == option.words.start);
+        let mut removed = self.host_words.iter().chain(&self.count_words);
+        if removed.any(|words| *words == option.words) && sharing.count() > 1 {
+            return Err(Refusal::new(
+                format!("the option -{} is in one word with other options", option.name),
+                "write each option as a word of its own",
+            ));
+        }
+        Ok(())
     }
 
     /// Adds hosts that an option names. Options of one kind add up.
@@ -180,7 +206,7 @@ impl LaunchHosts {
                 self.add(option, read(value, host_file::node_file))
             }
             "w" | "nodelist" => self.add(option, host_list::of_slurm(value, "--nodelist")),
-            "ntasks-per-node" => self.count(option, value),
+            "ntasks-per-node" | "tasks-per-node" => self.count(option, value),
             "cpu-bind" => {
                 self.has_binding = true;
                 Ok(())
@@ -216,6 +242,7 @@ impl LaunchHosts {
                 self.allocation = Some(found);
             }
         }
+        self.has_binding |= launcher == Launcher::Hydra && set("HYDRA_BINDING").is_some();
         if launcher == Launcher::Hydra
             && self.allocation.is_none()
             && let Some(path) = set("HYDRA_HOST_FILE").or_else(|| set("I_MPI_HYDRA_HOST_FILE"))
@@ -233,11 +260,12 @@ impl LaunchHosts {
         Ok(())
     }
 
-    /// The hosts with the number of ranks that an option asks for.
+    /// The hosts with the number of ranks that an option asks for; `None` without hosts, and if they cannot be told
+    /// apart.
     pub(super) fn asked(&self) -> Option<Allocation> {
         let allocation = self.allocation.clone()?;
         Some(match self.per_host {
-            Some(ranks) => allocation.with_ranks_per_host(ranks),
+            Some(ranks) => allocation.with_ranks_per_host(ranks).ok()?,
             None => allocation,
         })
     }

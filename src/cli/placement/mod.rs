@@ -16,14 +16,17 @@ mod method;
 mod order_file;
 mod places;
 mod refusal;
+mod slurm_step;
 mod stored;
 
 pub(in crate::cli) use refusal::Refusal;
 
 use crate::base::clock::since_1970;
 use crate::base::error::Result;
-use crate::cli::inspect::{LaunchLine, option_words};
-use crate::cli::launcher::{Launcher, LocatedLauncher};
+use crate::base::file_system::FileSystem;
+use crate::cli::inspect::{LaunchLine, parts};
+use crate::cli::launcher::{Launcher, LocatedLauncher, base_name};
+use crate::cli::preload::slurm;
 use crate::launch::{BeforeLaunch, Known, LONGEST, PlacedRanks, Storage};
 use crate::options::{Place, Settings};
 use crate::store::Store;
@@ -31,6 +34,7 @@ use launch_hosts::LaunchHosts;
 use method::{Method, Told};
 use order_file::OrderFile;
 use places::Places;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// A launch whose ranks the launcher places.
@@ -62,8 +66,21 @@ impl PlacedLaunch {
         settings: &Settings,
         variable: impl Fn(&str) -> Option<String>,
     ) -> std::result::Result<PlacedLaunch, Refusal> {
+        let placed = PlacedLaunch::decided(found, command, settings, variable)?;
+        placed.check_visible(FileSystem::of)?;
+        Ok(placed)
+    }
+
+    /// [`Self::new`], wherever the files are.
+    fn decided(
+        found: &LocatedLauncher,
+        command: &[String],
+        settings: &Settings,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> std::result::Result<PlacedLaunch, Refusal> {
+        let variable = of_the_job(found, command, variable);
         let Preparation { known, hosts, method, places, said, key } =
-            Preparation::of(found, command, settings, variable)?;
+            Preparation::of(found, command, settings, &variable)?;
         let bound_to_cores = places::has_cores(&places.placement);
         let store = known.storage.store().cloned();
         let now = since_1970().as_secs();
@@ -74,7 +91,37 @@ impl PlacedLaunch {
             BeforeLaunch::Keep(why) => return Err(Refusal::usual(why)),
         };
         let decision = Decided { placed, reason, key, places, method, store };
-        decision.launch(found, command, settings, Context { hosts: &hosts, said, bound_to_cores })
+        let context = Context { hosts: &hosts, said, bound_to_cores, variable: &variable };
+        decision.launch(found, command, settings, context)
+    }
+
+    /// Checks that every node sees the files that the processes read. `file_system` gives the file system of a path.
+    ///
+    /// Errors: a file is on a file system that only this node sees.
+    fn check_visible(
+        &self,
+        file_system: impl Fn(&Path) -> FileSystem,
+    ) -> std::result::Result<(), Refusal> {
+        let is_read = |file: &&OrderFile| match self.method {
+            // Each process opens it when it initialises MPI, and ends the job if it is missing.
+            Method::CrayOrder => true,
+            _ => {
+                self.handed_over.strip_prefix('@').is_some_and(|path| file.path == Path::new(path))
+            }
+        };
+        for file in self.files.iter().filter(is_read) {
+            if let FileSystem::Local(kind) = file_system(&file.path) {
+                return Err(Refusal::new(
+                    format!(
+                        "the processes of all nodes read the rank order from {}, and this file system ({kind}) \
+                         belongs to this node only",
+                        file.path.display()
+                    ),
+                    "use --store with a directory that all nodes share, or --place library",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Writes the files of the launch. Errors: one cannot be written.
@@ -96,6 +143,43 @@ impl PlacedLaunch {
     /// cannot see them.
     pub(in crate::cli) fn is_ordered_by_mpi(&self) -> bool {
         self.method == Method::CrayOrder
+    }
+}
+
+/// Errors: the ranks of some host are in several blocks. hydra before MPICH 5 starts a process for each block that
+/// binds the ranks of its block alone, so that the first ranks of all blocks of a host get the same core. This was
+/// seen with 4.0.2.
+fn check_blocks(nodes: &[u32]) -> std::result::Result<(), Refusal> {
+    let begins = nodes.chunk_by(|a, b| a == b).filter_map(<[u32]>::first);
+    let mut seen = HashSet::new();
+    match begins.into_iter().all(|node| seen.insert(node)) {
+        true => Ok(()),
+        false => Err(Refusal::new(
+            "the launch binds its ranks, and MPICH before version 5 would bind several ranks of a host to the \
+             same core with this order",
+            "leave -bind-to out, use MPICH 5, or use --place library",
+        )),
+    }
+}
+
+/// Errors: a word or a variable that the order adds is longer than the system permits.
+fn check_lengths(
+    before: &[String],
+    command: &[String],
+    environment: &[(String, String)],
+) -> std::result::Result<(), Refusal> {
+    let words = command.iter().filter(|word| word.len() > LONGEST && !before.contains(word));
+    let values = environment.iter().map(|(_, value)| value).filter(|value| value.len() > LONGEST);
+    match words.chain(values).next() {
+        None => Ok(()),
+        Some(long) => Err(Refusal::new(
+            format!(
+                "the rank order is too long for the command line of this launcher ({} KiB in one argument, \
+                 and Linux permits 128), which reads it from no file",
+                long.len() >> 10
+            ),
+            "use --place library, which has no such limit",
+        )),
     }
 }
 
@@ -126,6 +210,17 @@ struct Preparation {
     key: String,
 }
 
+/// The variables without those of the batch system, if the launch is in a new job that `salloc` makes: they belong to
+/// another job.
+fn of_the_job(
+    found: &LocatedLauncher,
+    command: &[String],
+    variable: impl Fn(&str) -> Option<String>,
+) -> impl Fn(&str) -> Option<String> {
+    let in_new_job = command[..found.position].iter().any(|w| base_name(Path::new(w)) == "salloc");
+    move |name: &str| variable(name).filter(|_| !in_new_job || !name.starts_with("SLURM_"))
+}
+
 impl Preparation {
     /// Errors: the launcher places nothing, for the reason in the error.
     fn of(
@@ -134,6 +229,7 @@ impl Preparation {
         settings: &Settings,
         variable: impl Fn(&str) -> Option<String>,
     ) -> std::result::Result<Preparation, Refusal> {
+        let variable = of_the_job(found, command, variable);
         let launch = LaunchLine::of(found, command);
         if found.launcher == Launcher::Other {
             return Err(Refusal::new(
@@ -141,7 +237,8 @@ impl Preparation {
                 "use a launcher of Open MPI, MPICH, Intel MPI or Slurm, or make a file with 'rankweave export --to'",
             ));
         }
-        let options = option_words(found, &launch, command);
+        let options = parts(found, command).into_iter().next().map(|part| part.options);
+        let options = options.unwrap_or_default();
         let mut hosts = LaunchHosts::of(found.launcher, &options, &variable)?;
         let said = launch.parts.first().and_then(|part| part.ranks);
         let tasks = said.or_else(|| number_of_ranks(found.launcher, &hosts, &variable));
@@ -183,11 +280,12 @@ struct Context<'a> {
     hosts: &'a LaunchHosts,
     said: Option<usize>,
     bound_to_cores: bool,
+    variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Decided {
-    /// The launch that follows the order. Errors: there is no place for its file, or a host name that such a file
-    /// cannot hold.
+    /// The launch that follows the order. Errors: there is no place for its file; a host name that such a file cannot
+    /// hold; an option or variable that is too long for a command.
     fn launch(
         self,
         found: &LocatedLauncher,
@@ -206,10 +304,7 @@ impl Decided {
             let content = order_file::content(format, &key, &places.placement, order);
             let content = content.map_err(Refusal::unreadable)?;
             files.push(match &settings.place {
-                Place::File(path) => OrderFile {
-                    path: std::path::absolute(path).unwrap_or_else(|_| path.clone()),
-                    content,
-                },
+                Place::File(path) => OrderFile::named(path, content),
                 _ => OrderFile::in_store(&store, &key, "hosts", content),
             });
         }
@@ -223,6 +318,9 @@ impl Decided {
         let nodes: Vec<u32> = order.iter().map(node).collect();
         let numbers: Vec<u32> =
             nodes.iter().map(|&node| places.number_of_node[node as usize]).collect();
+        if method == Method::HydraBlocks && context.hosts.has_binding {
+            check_blocks(&nodes)?;
+        }
         let file = files.first().map(|file| file.path.display().to_string()).unwrap_or_default();
         let told = Told {
             hosts: context.hosts,
@@ -232,11 +330,17 @@ impl Decided {
             node_of_rank: &numbers,
             bound_to_cores: context.bound_to_cores,
         };
-        let (command, environment) = method.applied(found, command, &told);
+        let (mut changed, environment) = method.applied(found, command, &told);
+        if method == Method::CrayOrder {
+            // The MPI library of each rank reads these variables, and not the launcher.
+            let names: Vec<&str> = environment.iter().map(|(name, _)| name.as_str()).collect();
+            slurm::export(found, &mut changed, &names, context.variable);
+        }
+        check_lengths(command, &changed, &environment)?;
         let names = &places.placement.node_names;
         let host_of_rank = nodes.iter().map(|&node| names[node as usize].clone()).collect();
         Ok(PlacedLaunch {
-            command,
+            command: changed,
             environment,
             handed_over,
             host_of_rank,
@@ -255,7 +359,7 @@ fn number_of_ranks(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Option<usize> {
     let all = || -> Option<usize> {
-        let totals = hosts.asked()?.hosts().totals()?;
+        let totals = hosts.asked()?.hosts().ok()?.totals()?;
         Some(totals.iter().map(|&n| n as usize).sum())
     };
     match launcher {

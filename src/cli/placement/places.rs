@@ -10,9 +10,10 @@ use super::launch_hosts::LaunchHosts;
 use crate::allocation::filling::{Filling, host_of_rank};
 use crate::allocation::{Hosts, short_name};
 use crate::base::numbering::by_first_appearance;
+use crate::base::permutation::is_permutation;
 use crate::store::{Placement, Record};
 use crate::topology::{UNPLACED, costs};
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 /// The places of the ranks in the launcher's own order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,9 +44,9 @@ impl Places {
                 false => Refusal::usual("all ranks are on one host"),
             });
         };
-        let list = allocation.hosts();
-        let same = recorded.filter(|placement| same_hosts(&list, placement, tasks));
-        let order = host_of_rank(&list, tasks, filling).or_else(|| Some(as_recorded(&list, same?)));
+        let list = allocation.hosts().map_err(Refusal::unreadable)?;
+        let order =
+            host_of_rank(&list, tasks, filling).or_else(|| as_recorded(&list, recorded?, tasks));
         let order = order.ok_or_else(|| {
             Refusal::new(
                 format!(
@@ -77,18 +78,20 @@ pub(super) fn has_cores(placement: &Placement) -> bool {
     !placement.place_of_process.is_empty() && placement.place_of_process.iter().all(is_core)
 }
 
-/// Whether a recorded launch ran on these hosts, with as many ranks.
-fn same_hosts(list: &Hosts, placement: &Placement, tasks: usize) -> bool {
-    let set = |names: &[String]| names.iter().map(|n| short_name(n)).collect::<BTreeSet<_>>();
-    placement.node_of_process.len() == tasks && set(&list.names) == set(&placement.node_names)
-}
-
-/// The order of a launch on the same hosts.
-fn as_recorded(list: &Hosts, placement: &Placement) -> Vec<u32> {
-    let host = |name: &String| list.names.iter().position(|n| short_name(n) == short_name(name));
-    let hosts: Vec<u32> =
-        placement.node_names.iter().map(|name| host(name).unwrap_or(0) as u32).collect();
-    placement.node_of_process.iter().map(|&node| hosts[node as usize]).collect()
+/// The node of each process of a recorded launch, as indices of this list of hosts; `None` if the launch had other
+/// hosts or another number of ranks.
+fn as_recorded(list: &Hosts, placement: &Placement, tasks: usize) -> Option<Vec<u32>> {
+    let nodes = &placement.node_of_process;
+    if nodes.len() != tasks || list.names.len() != placement.node_names.len() {
+        return None;
+    }
+    let listed: HashMap<String, u32> =
+        list.names.iter().map(|name| short_name(name)).zip(0..).collect();
+    let hosts: Option<Vec<u32>> =
+        placement.node_names.iter().map(|name| listed.get(&short_name(name)).copied()).collect();
+    // Two recorded nodes of different domains may have one short name, and are two hosts.
+    let hosts = hosts.filter(|hosts| is_permutation(hosts))?;
+    nodes.iter().map(|&node| hosts.get(node as usize).copied()).collect()
 }
 
 /// The number of each host in a list in which repeated hosts count once if they follow each other, as hydra numbers
@@ -190,5 +193,31 @@ mod tests {
         let alike = of("a:2,b:2");
         assert_eq!(alike.place_of_process, recorded.launch.placement.place_of_process);
         assert_eq!(of("a:1,b:3").level_names, ["node"]);
+    }
+
+    #[test]
+    fn recorded_nodes_of_two_domains_are_not_one_host() {
+        let other = record(&[0, 1, 2, 2], &["a.east", "a.west", "b"]);
+        let of = |list: &str| Places::of(&hosts(list), 4, Filling::Slots, Some(&other));
+        for list in ["a:*,b:*", "a:*,b:*,c:*"] {
+            assert!(of(list).unwrap_err().what.contains("how many ranks"), "{list}");
+        }
+        let refusal = of("n0.east:2,n0.west:2,b:4").unwrap_err();
+        assert!(refusal.what.contains("two hosts are called n0"), "{}", refusal.what);
+    }
+
+    #[test]
+    fn many_recorded_hosts_are_found_in_a_short_time() {
+        let count = 20_000u32;
+        let names: Vec<String> = (0..count).map(|k| format!("node{k:05}.cluster.site")).collect();
+        let mut recorded = Record::of_matrix("k", CommMatrix::empty(count as usize));
+        recorded.launch.placement = Placement::of_nodes((0..count).rev().collect(), names);
+        let list: Vec<String> = (0..count).map(|k| format!("node{k:05}:*")).collect();
+        let list = host_list::with_counts(&list.join(","), "--host").unwrap().hosts().unwrap();
+        let begun = std::time::Instant::now();
+        let order = as_recorded(&list, &recorded.launch.placement, count as usize).unwrap();
+        assert_eq!(order, (0..count).rev().collect::<Vec<u32>>());
+        // The comparison of every name with every other one took minutes.
+        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     }
 }

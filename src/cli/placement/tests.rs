@@ -81,7 +81,7 @@ impl Bench {
         };
         let found = LocatedLauncher { launcher, position: 0 };
         let value = |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
-        PlacedLaunch::new(&found, &command, settings, value)
+        PlacedLaunch::decided(&found, &command, settings, value)
     }
 
     /// The command line without the directories, and the content of the file.
@@ -175,6 +175,12 @@ fn every_launcher_gets_its_own_options() {
             "# MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=THIS_FILE\n\
              # 8 ranks, in the order in which nodes are filled\n0,1,4,5,2,3,6,7\n",
         ),
+        (
+            "@srun -N 2 -n 8 -w n[0-1] --ntasks-per-node=4 -- /bin/true --nodelist=x",
+            &[("SLURM_NNODES", "4")],
+            "SLURM_HOSTFILE=FILE srun --distribution=arbitrary -N 2 -n 8 -- /bin/true --nodelist=x",
+            PAIRS,
+        ),
     ] {
         let (command, file) = bench.golden(line, variables);
         assert_eq!((command.as_str(), file.as_str()), (wanted, content), "{line}");
@@ -218,6 +224,132 @@ fn what_the_user_decided_or_nobody_knows_is_left_alone() {
     );
     // Without numbers of ranks, those of a launch on the same hosts count.
     assert_eq!(bench.golden("@mpirun4 -np 8 --host n0:*,n1:* /bin/true", &[]).1, PAIRS);
+}
+
+#[test]
+fn steps_whose_nodes_slurm_chooses_are_left_alone() {
+    let bench = Bench::new();
+    let job = [("SLURM_JOB_NODELIST", "n[0-3]"), ("SLURM_TASKS_PER_NODE", "2(x4)")];
+    for (options, why) in [
+        ("-N 2", "(-N 2)"),
+        ("-N2-4", "(-N 2-4)"),
+        ("-c 2", "(-c 2)"),
+        ("--ntasks-per-core=1", "(--ntasks-per-core 1)"),
+        ("--ntasks-per-socket 1", "(--ntasks-per-socket 1)"),
+        ("--ntasks-per-gpu=1", "(--ntasks-per-gpu 1)"),
+        ("--gpus-per-task=1", "(--gpus-per-task 1)"),
+        ("--dist=cyclic", "(--distribution cyclic)"),
+        ("-lm cyclic", "(-m cyclic)"),
+        ("-r 1", "(-r 1)"),
+        ("-x n1", "(-x n1)"),
+        ("--spread-job", "(--spread-job)"),
+        ("-lw n[0-1]", "in one word with other options"),
+    ] {
+        let said = bench.refused(&format!("@srun {options} -n 8 /bin/true"), &job);
+        assert!(said.contains(why), "{options}: {said}");
+    }
+    let said = bench
+        .refused("@srun -n 8 -w n[0-1] --ntasks-per-node=4 /bin/true", &[("SLURM_NNODES", "4")]);
+    assert!(said.contains("(SLURM_NNODES=4)"), "{said}");
+    assert!(bench.place("@srun -N 4 -n 8 /bin/true", &bench.settings(), &job).is_ok());
+}
+
+#[test]
+fn hosts_of_two_domains_with_one_short_name_are_refused() {
+    let bench = Bench::new();
+    for line in [
+        "@mpirun4 --host n0.east:2,n0.west:2,b:4 -n 8 /bin/true",
+        "@mpirun4 --host n0.east,n0.west,b -npernode 4 -n 8 /bin/true",
+        "@mpiexec5 -hosts n0.east:2,n0.west:2,b:4 -n 8 /bin/true",
+        "@mpirun4 --host n0.east:2,n0.west:2,b:4 /bin/true",
+    ] {
+        let said = bench.refused(line, &[]);
+        assert!(said.contains("two hosts are called n0"), "{line}: {said}");
+    }
+}
+
+#[test]
+fn an_order_that_no_argument_can_hold_is_refused() {
+    let command: Vec<String> = ["mpiexec", "-n", "60000", "a"].map(String::from).to_vec();
+    let found = LocatedLauncher { launcher: Launcher::Hydra, position: 0 };
+    let lengths = |method: Method, ranks: usize| {
+        let hosts = LaunchHosts::default();
+        let node_of_rank: Vec<u32> = (0..ranks as u32).map(|rank| rank % 2).collect();
+        let told = Told {
+            hosts: &hosts,
+            file: "FILE",
+            ranks,
+            says_ranks: true,
+            node_of_rank: &node_of_rank,
+            bound_to_cores: false,
+        };
+        let (changed, environment) = method.applied(&found, &command, &told);
+        check_lengths(&command, &changed, &environment)
+    };
+    let said = lengths(Method::HydraRankmap, 60_000).unwrap_err().message("m").to_string();
+    assert!(said.contains("too long for the command line") && said.contains("117 KiB"), "{said}");
+    assert!(said.contains("--place library"), "{said}");
+    assert!(lengths(Method::HydraRankmap, 40_000).is_ok());
+    // A host file has no such limit.
+    assert!(lengths(Method::HydraBlocks, 60_000).is_ok());
+    // What the user wrote is not in the way.
+    let long = vec!["x".repeat(LONGEST + 1)];
+    assert!(check_lengths(&long, &long, &[]).is_ok());
+}
+
+#[test]
+fn blocks_of_one_host_are_never_bound_to_the_same_cores() {
+    let bench = Bench::new();
+    let said = bench.refused("@mpiexec4 -n 8 -f @hydra -bind-to core /bin/true", &[]);
+    assert!(said.contains("to the same core with this order"), "{said}");
+    let said = bench.refused("@mpiexec4 -n 8 -f @hydra /bin/true", &[("HYDRA_BINDING", "core")]);
+    assert!(said.contains("to the same core with this order"), "{said}");
+    assert!(check_blocks(&[0, 0, 1, 1, 2]).is_ok());
+    // From version 5 on, a host has one process that binds all its ranks.
+    let line = "@mpiexec5 -n 8 -hosts n0:4,n1:4 -bind-to core /bin/true";
+    assert!(bench.place(line, &bench.settings(), &[]).is_ok());
+}
+
+#[test]
+fn processes_of_cray_mpich_get_the_order_from_a_file_that_they_see() {
+    let bench = Bench::new();
+    let job = [
+        ("SLURM_JOB_NODELIST", "n[0-1]"),
+        ("SLURM_TASKS_PER_NODE", "4(x2)"),
+        ("CRAY_MPICH_VERSION", "8.1"),
+        ("SLURM_EXPORT_ENV", "NONE"),
+    ];
+    let names = "MPICH_RANK_REORDER_METHOD,MPICH_RANK_REORDER_FILE";
+    let command =
+        |line: &str, variables| bench.place(line, &bench.settings(), variables).unwrap().command;
+    // Without the names in this list, srun keeps the variables to itself.
+    let (given, inherited) = ("@srun --export=NONE -n 8 /bin/true", "@srun -n 8 /bin/true");
+    for (line, variables) in [(given, &job[..3]), (inherited, &job[..])] {
+        assert_eq!(
+            command(line, variables)[1..],
+            [&format!("--export={names}"), "-n", "8", "/bin/true"]
+        );
+    }
+    let placed = bench.place("@srun -n 8 /bin/true", &bench.settings(), &job).unwrap();
+    let refusal = placed.check_visible(|_| FileSystem::Local("xfs")).unwrap_err();
+    assert!(refusal.what.contains("(xfs) belongs to this node only"), "{}", refusal.what);
+    assert!(placed.check_visible(|_| FileSystem::Shared).is_ok());
+    // Other launchers read their files themselves.
+    let placed = bench.place("@mpirun4 -np 8 --hostfile @slots /bin/true", &bench.settings(), &[]);
+    assert!(placed.unwrap().check_visible(|_| FileSystem::Local("xfs")).is_ok());
+}
+
+#[test]
+fn variables_of_another_job_say_nothing_about_a_job_of_salloc() {
+    let bench = Bench::new();
+    let job = [("SLURM_JOB_NODELIST", "n[0-1]"), ("SLURM_TASKS_PER_NODE", "4(x2)")];
+    let value = |name: &str| job.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
+    let command: Vec<String> = ["salloc", "-N", "2", &bench.path("srun"), "-n", "8", "/bin/true"]
+        .map(String::from)
+        .to_vec();
+    let found = LocatedLauncher { launcher: Launcher::Srun, position: 3 };
+    let refusal = PlacedLaunch::decided(&found, &command, &bench.settings(), value).unwrap_err();
+    assert!(refusal.what.contains("cannot be known before it"), "{}", refusal.what);
 }
 
 #[test]

@@ -50,12 +50,9 @@ pub fn launch_command(
         Launcher::Hydra => hydra(&mut plan, passed),
         Launcher::Srun | Launcher::Sbatch => {
             let names: Vec<&str> = variables.iter().map(|v| v.0.as_str()).collect();
-            let exporting = slurm::Exporting {
-                batch: found.launcher == Launcher::Sbatch,
-                names: &names,
-                preload: &|own| passed.preload(own),
-            };
-            exporting.change(&mut plan.command, passed.start, environment)?;
+            let exporting =
+                slurm::Exporting { found, names: &names, preload: &|own| passed.preload(own) };
+            exporting.change(&mut plan.command, environment)?;
             // The list cannot hold a value with a comma, so it only names the settings.
             plan.environment = variables.to_vec();
         }
@@ -286,6 +283,14 @@ mod tests {
             line(s, "srun ./a", &[("SLURM_EXPORT_ENV", "PATH"), ("LD_PRELOAD", "/x.so")]),
             "RANKWEAVE_FIX=0,3 srun --export=PATH,LD_PRELOAD=/x.so:/l/rw.so,RANKWEAVE_FIX ./a"
         );
+        for options in ["-n 2 --", "--kill-on-bad-exit", "-K"] {
+            assert_eq!(
+                line(s, &format!("srun {options} ./a --export=x.vtk"), &[]),
+                format!(
+                    "RANKWEAVE_FIX=0,3 srun --export=ALL,LD_PRELOAD=/l/rw.so {options} ./a --export=x.vtk"
+                )
+            );
+        }
         // Every component of a heterogeneous step has its own variables.
         assert_eq!(
             line(s, "srun -n 2 ./a : --export=NONE -n 1 ./b", &[]),
@@ -318,6 +323,7 @@ mod tests {
             (format!("sbatch -n 4 {plain}"), format!("{all} -n 4 {plain}")),
             (format!("sbatch {own} --export=x"), format!("{none} {own} --export=x")),
             (format!("sbatch --export=ALL {own}"), format!("{all} {own}")),
+            (format!("sbatch --get-user-env {own}"), format!("{none} --get-user-env {own}")),
             ("sbatch --wrap true".to_string(), format!("{all} --wrap true")),
             ("sbatch /no/such/file".to_string(), format!("{all} /no/such/file")),
         ] {

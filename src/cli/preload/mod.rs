@@ -11,4 +11,4 @@ pub(in crate::cli) mod functions;
 pub(in crate::cli) mod library;
 mod sanitizer;
 pub(in crate::cli) mod settings;
-mod slurm;
+pub(in crate::cli) mod slurm;

@@ -5,11 +5,13 @@
 //! SBATCH_EXPORT (sbatch) count, and for sbatch the lines `#SBATCH` of the script come last. sbatch hands the
 //! list on to the launches of its script: it sets SLURM_EXPORT_ENV there.
 //!
-//! Limits: a script that sbatch reads from its standard input is taken to have no list.
+//! Limits: a script that sbatch reads from its standard input is taken to have no list. In a heterogeneous job only
+//! the last component is known to have the list of the script.
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
-use crate::cli::inspect::listed;
+use crate::cli::inspect::{PartWords, parts};
+use crate::cli::launcher::{Launcher, LocatedLauncher};
 use std::path::Path;
 
 const PRELOAD: &str = "LD_PRELOAD";
@@ -18,54 +20,109 @@ const LONGEST: u64 = 1 << 20;
 
 /// What a command line of Slurm passes on.
 pub(super) struct Exporting<'a> {
-    /// The command is sbatch, and not srun.
-    pub batch: bool,
+    /// The launcher, srun or sbatch, and its place in the command.
+    pub found: &'a LocatedLauncher,
     /// The names of the settings. Their values are in the environment of the command.
     pub names: &'a [&'a str],
     /// LD_PRELOAD with the library; the argument is the LD_PRELOAD of the user's list.
     pub preload: &'a dyn Fn(Option<String>) -> String,
 }
 
+/// Changes `--export` so that the tasks get these variables of the command's environment. A list that holds all
+/// variables stays as it is.
+pub(in crate::cli) fn export(
+    found: &LocatedLauncher,
+    command: &mut Vec<String>,
+    names: &[&str],
+    environment: impl Fn(&str) -> Option<String>,
+) {
+    for part in parts_backwards(found, command) {
+        let list = exported(found, command, &part, &environment);
+        let Some(mut entries) = list.as_deref().map(entries) else { continue };
+        if has_all(&entries) {
+            continue;
+        }
+        add(&mut entries, names);
+        replace(command, &part, &entries.join(","));
+    }
+}
+
+/// The words of each component of a heterogeneous job or step, the last one first, so that a change of one moves no
+/// word of the others.
+fn parts_backwards(found: &LocatedLauncher, command: &[String]) -> Vec<PartWords> {
+    let mut parts = parts(found, command);
+    if parts.is_empty() {
+        let end = command.len();
+        parts.push(PartWords { options: Vec::new(), start: end, program: end..end });
+    }
+    parts.reverse();
+    parts
+}
+
+/// The list that counts for a component; `None` if there is none.
+fn exported(
+    found: &LocatedLauncher,
+    command: &[String],
+    part: &PartWords,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let is_batch = found.launcher == Launcher::Sbatch;
+    let variable = if is_batch { "SBATCH_EXPORT" } else { "SLURM_EXPORT_ENV" };
+    let script = command.get(part.program.start).filter(|_| is_batch && !part.program.is_empty());
+    let own = part.options.iter().rev().find(|option| option.name == "export");
+    own.and_then(|option| option.value.clone())
+        .or_else(|| environment(variable).filter(|list| !list.is_empty()))
+        .or_else(|| script.and_then(|path| export_of_script(Path::new(path))))
+}
+
+/// Gives a component another list.
+fn replace(command: &mut Vec<String>, part: &PartWords, list: &str) {
+    for option in part.options.iter().rev().filter(|option| option.name == "export") {
+        command.drain(option.words.clone());
+    }
+    command.insert(part.start, format!("--export={list}"));
+}
+
+/// The entries of a list, without words that mean nothing.
+fn entries(list: &str) -> Vec<String> {
+    let is_entry =
+        |entry: &String| !matches!(entry.to_ascii_uppercase().as_str(), "" | "NONE" | "NIL");
+    list.split(',').map(|entry| entry.trim().to_string()).filter(is_entry).collect()
+}
+
+fn has_all(entries: &[String]) -> bool {
+    entries.iter().any(|entry| entry.eq_ignore_ascii_case("ALL"))
+}
+
+/// Adds the names that a list does not have.
+fn add(entries: &mut Vec<String>, names: &[&str]) {
+    for name in names {
+        if !entries.iter().any(|entry| entry.split('=').next() == Some(name)) {
+            entries.push((*name).to_string());
+        }
+    }
+}
+
 impl Exporting<'_> {
     /// Puts `--export` behind the command's name, and behind every `:` that begins another component of a
-    /// heterogeneous job or step. The options begin at `start`. `environment` looks up a variable of this process.
+    /// heterogeneous job or step. `environment` looks up a variable of this process.
     ///
     /// Errors: the path of the library has a comma, which the list cannot hold.
     pub fn change(
         &self,
         command: &mut Vec<String>,
-        start: usize,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<()> {
-        let variable = if self.batch { "SBATCH_EXPORT" } else { "SLURM_EXPORT_ENV" };
-        let inherited = environment(variable).filter(|v| !v.is_empty());
-        let mut end = command.len();
-        loop {
-            let colon = (start..end).rev().find(|&k| command[k] == ":");
-            let first = colon.map_or(start, |k| k + 1);
-            let mut component: Vec<String> = command[first..end].to_vec();
-            let (own, program) = take_export(&mut component);
-            let script = component.get(program).filter(|_| self.batch);
-            let list = own
-                .or_else(|| inherited.clone())
-                .or_else(|| script.and_then(|path| export_of_script(Path::new(path))));
-            component.insert(0, format!("--export={}", self.list(list.as_deref())?));
-            command.splice(first..end, component);
-            match colon {
-                Some(k) => end = k,
-                None => return Ok(()),
-            }
+        for part in parts_backwards(self.found, command) {
+            let list = exported(self.found, command, &part, &environment);
+            replace(command, &part, &self.list(list.as_deref())?);
         }
+        Ok(())
     }
 
     /// The list of the user (`None`: everything) with the library and the settings.
     fn list(&self, given: Option<&str>) -> Result<String> {
-        let mut entries: Vec<String> = given
-            .unwrap_or("ALL")
-            .split(',')
-            .map(|entry| entry.trim().to_string())
-            .filter(|entry| !matches!(entry.to_ascii_uppercase().as_str(), "" | "NONE" | "NIL"))
-            .collect();
+        let mut entries = entries(given.unwrap_or("ALL"));
         let of_entry = |entry: &String| entry.strip_prefix("LD_PRELOAD=").map(str::to_string);
         let preload = (self.preload)(entries.iter().rev().find_map(of_entry));
         entries.retain(|entry| entry.split('=').next() != Some(PRELOAD));
@@ -76,49 +133,11 @@ impl Exporting<'_> {
                 .advise("use a path without commas for the preloaded libraries"));
         }
         entries.push(format!("{PRELOAD}={preload}"));
-        if !entries.iter().any(|entry| entry.eq_ignore_ascii_case("ALL")) {
-            let named = |name: &str| entries.iter().any(|e| e.split('=').next() == Some(name));
-            let missing: Vec<String> =
-                self.names.iter().filter(|n| !named(n)).map(|n| (*n).to_string()).collect();
-            entries.extend(missing);
+        if !has_all(&entries) {
+            add(&mut entries, self.names);
         }
         Ok(entries.join(","))
     }
-}
-
-/// Removes `--export` from the options of a component. Returns its last value, and the index of the program.
-fn take_export(words: &mut Vec<String>) -> (Option<String>, usize) {
-    let mut list = None;
-    let mut k = 0;
-    while k < words.len() {
-        if let Some(value) = words[k].strip_prefix("--export=") {
-            list = Some(value.to_string());
-            words.remove(k);
-        } else if words[k] == "--export" && k + 1 < words.len() {
-            list = Some(words[k + 1].clone());
-            words.drain(k..k + 2);
-        } else if !words[k].starts_with('-') && is_program(words, k) {
-            break;
-        } else {
-            k += 1;
-        }
-    }
-    (list, k)
-}
-
-/// True if the word at `k` is the program, and not the value of an option. The value of an option of Slurm is
-/// the next word if the option is short or written without `=`. So a word is the program only if the word
-/// before it is not such an option.
-fn is_program(words: &[String], k: usize) -> bool {
-    /// Options of srun and sbatch without a value.
-    const BARE: &str = "-E -H -I -K -O -Q -W -X -Z -h -k -l -s -u -v -vv -vvv --contiguous \
-        --disable-status --exact --exclusive --external-launcher --hold --ignore-pbs --immediate --interactive \
-        --kill-on-invalid-dep --label --multi-prog --no-allocate --no-kill --no-requeue --nice --overcommit \
-        --overlap --oversubscribe --parsable --pty --quiet --reboot --requeue --segment --send-libs \
-        --spread-job --test-only --unbuffered --use-min-nodes --verbose --wait-all-nodes --wait --whole";
-    let Some(before) = k.checked_sub(1).map(|k| words[k].as_str()) else { return true };
-    let short_with_value = before.starts_with('-') && !before.starts_with("--") && before.len() > 2;
-    !before.starts_with('-') || before.contains('=') || short_with_value || listed(BARE, before)
 }
 
 /// The last `--export` in the lines `#SBATCH` of a script. They end at the first command of the script.
@@ -144,22 +163,68 @@ fn export_of_script(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<String> {
-        text.split(' ').map(str::to_string).collect()
+    /// The command line with this list of variables. Words behind the program have to stay.
+    fn exporting(launcher: Launcher, line: &str, variables: &[(&str, &str)]) -> String {
+        let found = LocatedLauncher { launcher, position: 0 };
+        let mut command: Vec<String> = line.split(' ').map(str::to_string).collect();
+        let preload = |_: Option<String>| "/l.so".to_string();
+        let exporting = Exporting { found: &found, names: &["N"], preload: &preload };
+        let value = |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
+        exporting.change(&mut command, value).unwrap();
+        command.join(" ")
     }
 
     #[test]
-    fn the_program_ends_the_options() {
-        for (given, left, at) in [
-            ("-n 4 --export=A ./a --export=B", "-n 4 ./a --export=B", 2),
-            ("--export A -l ./a", "-l ./a", 1),
-            ("-n4 ./a --export x", "-n4 ./a --export x", 1),
-            ("--mpi pmix -W ./a", "--mpi pmix -W ./a", 3),
+    fn arguments_of_the_program_stay() {
+        let (all, list) =
+            ("srun --export=ALL,LD_PRELOAD=/l.so", "srun --export=A,LD_PRELOAD=/l.so,N");
+        for (given, wanted) in [
+            ("-n 2 -- ./a --export=x.vtk", format!("{all} -n 2 -- ./a --export=x.vtk")),
+            (
+                "--kill-on-bad-exit ./a --export=x.vtk",
+                format!("{all} --kill-on-bad-exit ./a --export=x.vtk"),
+            ),
+            ("--unheard-of ./a --export x", format!("{all} --unheard-of ./a --export x")),
+            ("-n 4 --export=A ./a --export=B", format!("{list} -n 4 ./a --export=B")),
+            ("--export A -l ./a", format!("{list} -l ./a")),
+            ("--export B --export=A ./a", format!("{list} ./a")),
+            ("-n4 ./a --export x", format!("{all} -n4 ./a --export x")),
+            ("--mpi pmix -W 3 ./a", format!("{all} --mpi pmix -W 3 ./a")),
         ] {
-            let mut command = words(given);
-            let (_, program) = take_export(&mut command);
-            assert_eq!((command, program), (words(left), at), "{given}");
+            assert_eq!(exporting(Launcher::Srun, &format!("srun {given}"), &[]), wanted);
         }
+        assert_eq!(exporting(Launcher::Srun, "srun", &[]), all);
+    }
+
+    #[test]
+    fn the_list_of_the_script_counts_behind_options_without_a_value() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("job.sh");
+        std::fs::write(&path, "#!/bin/sh\n#SBATCH --export=NONE\nsrun ./a\n").unwrap();
+        let path = path.display();
+        for option in ["--get-user-env", "--parsable", "-W", "--wait", "--propagate", "--x11"] {
+            assert_eq!(
+                exporting(Launcher::Sbatch, &format!("sbatch {option} {path} : x"), &[]),
+                format!("sbatch --export=LD_PRELOAD=/l.so,N {option} {path} : x")
+            );
+        }
+    }
+
+    #[test]
+    fn variables_are_added_to_a_list_only_if_it_leaves_some_out() {
+        let of = |line: &str, variables: &[(&str, &str)]| {
+            let found = LocatedLauncher { launcher: Launcher::Srun, position: 0 };
+            let mut command: Vec<String> = line.split(' ').map(str::to_string).collect();
+            let value =
+                |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_string());
+            export(&found, &mut command, &["M", "F"], value);
+            command.join(" ")
+        };
+        assert_eq!(of("srun -n 2 ./a", &[]), "srun -n 2 ./a");
+        assert_eq!(of("srun --export=ALL,A=1 ./a", &[]), "srun --export=ALL,A=1 ./a");
+        assert_eq!(of("srun --export=NONE ./a", &[]), "srun --export=M,F ./a");
+        assert_eq!(of("srun --export A,M=2 ./a", &[]), "srun --export=A,M=2,F ./a");
+        assert_eq!(of("srun ./a", &[("SLURM_EXPORT_ENV", "NONE")]), "srun --export=M,F ./a");
     }
 
     #[test]

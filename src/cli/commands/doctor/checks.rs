@@ -3,6 +3,7 @@
 
 use super::diagnosis::Diagnosis;
 use super::finding::{note, problem, warning};
+use crate::base::file_system::FileSystem;
 use crate::cli::inspect::{Image, NotElf, Search};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::{placement, preload};
@@ -114,7 +115,7 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     diagnosis.launch.hosts = several;
     if several
         && let Some((path, _)) = &diagnosis.library
-        && let FileSystem::Local(kind) = file_system(path)
+        && let Some(kind) = local_type(path)
     {
         let text = format!(
             "{} is on a local file system ({kind}): if a node of the launch does not have it, all \
@@ -135,39 +136,13 @@ pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     diagnosis.findings.extend(list);
 }
 
-/// The nodes that see a file system.
-enum FileSystem {
-    /// All nodes.
-    Shared,
-    /// This node only; with the name of its type.
-    Local(String),
-}
-
-/// The types of file systems that all nodes see, by linux/magic.h and the headers of the file systems.
-const SHARED: [i64; 11] = [
-    0x6969, 0x0bd00bd0, 0x47504653, 0x19830326, 0x00c36400, 0x5346414f, 0xff534d42, 0x65735546,
-    0xaad7aaea, 0x20030528, 0x01021997,
-];
-
-fn file_system(path: &Path) -> FileSystem {
-    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return FileSystem::Shared };
-    // SAFETY: a C string and a struct of the right type, zeroed.
-    let (code, data) = unsafe {
-        let mut data: libc::statfs = std::mem::zeroed();
-        (libc::statfs(name.as_ptr(), &raw mut data), data)
-    };
-    let kind = data.f_type;
-    if code != 0 || SHARED.contains(&kind) {
-        return FileSystem::Shared;
+/// The type of the file system of a path, unless all nodes see it.
+fn local_type(path: &Path) -> Option<String> {
+    match FileSystem::of(path) {
+        FileSystem::Shared => None,
+        FileSystem::Local(name) => Some(name.into()),
+        FileSystem::Unknown(number) => Some(format!("type {number}")),
     }
-    FileSystem::Local(match kind {
-        0xef53 => "ext4".into(),
-        0x5846_5342 => "xfs".into(),
-        0x0102_1994 => "tmpfs".into(),
-        0x794c_7630 => "overlay".into(),
-        0x9123_683e => "btrfs".into(),
-        other => format!("type {other:#x}"),
-    })
 }
 
 /// Finds out where the store is, and whether it can be written.
@@ -201,7 +176,7 @@ pub(super) fn spill(diagnosis: &mut Diagnosis) {
         let advice = "use --spill with a directory of the nodes that can be written, or off";
         diagnosis.findings.push(warning("spill-blocked", text).advise(advice));
     } else if let Some(place) = &diagnosis.spill
-        && let FileSystem::Shared = file_system(place)
+        && FileSystem::of(place) == FileSystem::Shared
     {
         let place = place.display();
         let text =
