@@ -1,6 +1,6 @@
 //! Whether a launch measures the network between its nodes, and what becomes of the result.
 
-use super::{AskedSources, LaunchRecorder, Message, machine};
+use super::{AskedSources, LaunchRecorder, Message, site_files};
 use crate::base::clock::since_1970;
 use crate::matrix::CommMatrix;
 use crate::options::Measure;
@@ -106,7 +106,7 @@ fn gain_between(matrix: &CommMatrix, node_of_task: &[u32]) -> f64 {
 impl LaunchRecorder {
     /// What the user asked for, or else the site.
     fn wish(&self) -> Measure {
-        let site = || sources::site_measure(&machine::site_files(&self.settings)).ok().flatten();
+        let site = || sources::site_measure(&site_files(&self.settings)).ok().flatten();
         match self.settings.measure {
             Measure::Auto => match site().as_deref() {
                 Some("on") => Measure::On,
