@@ -4,10 +4,14 @@
 //! read the description of a whole cluster. The decision about the measurement therefore returns this value, and the
 //! mapping problem takes it. After a survey the answer is out of date, and the sources are asked anew.
 
-use super::machine;
+use crate::base::installation;
 use crate::options::Settings;
-use crate::sources::{Choice, Host};
+use crate::sources::{self, Choice, Host, Surroundings};
 use crate::store::{Placement, Store};
+use std::path::{Path, PathBuf};
+
+/// The site file of a system.
+const SITE_FILE: &str = "/etc/rankweave.toml";
 
 /// The answer of the sources about the nodes of one launch.
 pub enum AskedSources {
@@ -30,7 +34,7 @@ impl AskedSources {
         match self {
             AskedSources::Said(choice) => choice,
             AskedSources::NotYet(store) => {
-                machine::choice_for(settings, &Host::all_of(placement), store.as_ref())
+                choice_for(settings, &Host::all_of(placement), store.as_ref())
             }
         }
     }
@@ -52,11 +56,42 @@ impl AskedSources {
     }
 }
 
+/// The choice among the sources of the network above these nodes; `None` with fewer than three nodes, which have no
+/// network that could matter.
+pub fn choice_for(settings: &Settings, hosts: &[Host], store: Option<&Store>) -> Option<Choice> {
+    if hosts.len() < 3 {
+        return None;
+    }
+    let surroundings = Surroundings {
+        hosts,
+        variable: &|name| std::env::var(name).ok(),
+        root: Path::new("/"),
+        site_files: site_files(settings),
+        store,
+    };
+    Some(sources::choose(&surroundings, &settings.network))
+}
+
+/// The site files that may be read: the one that the user names, or else those of the system and of the
+/// installation.
+pub fn site_files(settings: &Settings) -> Vec<PathBuf> {
+    match &settings.site {
+        Some(file) if file.as_os_str().is_empty() => Vec::new(),
+        Some(file) => vec![file.clone()],
+        None => {
+            let own = installation::prefixes().into_iter();
+            [SITE_FILE.into()]
+                .into_iter()
+                .chain(own.map(|p| p.join("etc/rankweave.toml")))
+                .collect()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
-    use std::path::Path;
 
     fn places() -> Placement {
         let names = ["a1n1", "a1n2", "a2n1"].map(String::from).to_vec();

@@ -5,17 +5,13 @@
 
 use super::{AskedSources, UserTopology};
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::base::installation;
 use crate::options::Settings;
-use crate::sources::{self, Choice, Host, HostNetwork, Surroundings};
-use crate::store::{Placement, Signature, Store};
+use crate::sources::{Choice, HostNetwork};
+use crate::store::{Placement, Signature};
 use crate::topology::{self, Processes, Rails, Topology, WithRails};
-use std::path::{Path, PathBuf};
 
 /// Networks with more nodes of the launch than this have a signature of some of their distances only.
 const ALL_PAIRS: usize = 512;
-/// The site file of a system.
-const SITE_FILE: &str = "/etc/rankweave.toml";
 
 /// The machine of a launch, as the mapping problem needs it.
 pub struct LaunchMachine {
@@ -102,38 +98,6 @@ impl LaunchMachine {
     }
 }
 
-/// The choice among the sources of the network above these nodes; `None` with fewer than three nodes, which have no
-/// network that could matter.
-pub fn choice_for(settings: &Settings, hosts: &[Host], store: Option<&Store>) -> Option<Choice> {
-    if hosts.len() < 3 {
-        return None;
-    }
-    let surroundings = Surroundings {
-        hosts,
-        variable: &|name| std::env::var(name).ok(),
-        root: Path::new("/"),
-        site_files: site_files(settings),
-        store,
-    };
-    Some(sources::choose(&surroundings, &settings.network))
-}
-
-/// The site files that may be read: the one that the user names, or else those of the system and of the
-/// installation.
-pub fn site_files(settings: &Settings) -> Vec<PathBuf> {
-    match &settings.site {
-        Some(file) if file.as_os_str().is_empty() => Vec::new(),
-        Some(file) => vec![file.clone()],
-        None => {
-            let own = installation::prefixes().into_iter();
-            [SITE_FILE.into()]
-                .into_iter()
-                .chain(own.map(|p| p.join("etc/rankweave.toml")))
-                .collect()
-        }
-    }
-}
-
 /// Signature of the distances between the nodes. The names of the nodes are not part of it, so that another
 /// allocation of the same shape has the same signature.
 fn signature(topology: &dyn Topology, placement: &Placement) -> u64 {
@@ -156,6 +120,7 @@ fn signature(topology: &dyn Topology, placement: &Placement) -> u64 {
 mod tests {
     use super::*;
     use std::fs;
+    use std::path::PathBuf;
 
     fn placement(addresses: &[&str]) -> Placement {
         let names = (0..addresses.len()).map(|node| format!("n{node}")).collect();

@@ -1,6 +1,6 @@
 //! Whether a launch measures the network between its nodes, and what becomes of the result.
 
-use super::{AskedSources, LaunchRecorder, Message, machine};
+use super::{AskedSources, LaunchRecorder, Message, site_files};
 use crate::base::clock::since_1970;
 use crate::matrix::CommMatrix;
 use crate::options::Measure;
@@ -128,7 +128,7 @@ impl LaunchRecorder {
     /// What the user asked for, or else the site.
     fn wish(&self) -> Measure {
         match self.settings.measure {
-            Measure::Auto => match sources::site_measure(&machine::site_files(&self.settings)) {
+            Measure::Auto => match sources::site_measure(&site_files(&self.settings)) {
                 Ok(None) => Measure::Auto,
                 Ok(Some(word)) if word == "on" => Measure::On,
                 Ok(Some(word)) if word == "auto" => Measure::Auto,

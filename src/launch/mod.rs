@@ -37,7 +37,7 @@ mod storage;
 mod user_topology;
 
 pub use action::{Action, NewRanks};
-pub use asked_sources::AskedSources;
+pub use asked_sources::{AskedSources, choice_for, site_files};
 pub use before_launch::{BeforeLaunch, by_node};
 pub use declared_topology::DeclaredTopology;
 pub use facts::{Check, Facts, Known, Processes, UserList};

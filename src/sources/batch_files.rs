@@ -66,8 +66,8 @@ impl Source for BatchFiles {
         let system = self.system;
         let mut files = self.files.iter().map(|file| surroundings.path(file));
         let Some(file): Option<PathBuf> = files.find(|file| file.is_file()) else {
-            let is_set = |name: &&str| (surroundings.variable)(name).is_some();
-            let why = match self.variables.iter().any(|name| is_set(&name)) {
+            let is_set = |name: &str| (surroundings.variable)(name).is_some();
+            let why = match self.variables.iter().any(|name| is_set(name)) {
                 true => format!("{}, and there is no file {}", self.tells, self.files[0]),
                 false => {
                     format!("this is no job of {system}, and there is no file {}", self.files[0])

@@ -29,7 +29,7 @@ const MOST_COORDINATES: usize = 1 << 22;
 const MOST_STEPS: usize = 1 << 27;
 /// Slots that are looked at for the one that is nearest to the first host.
 const NEAREST_OF: usize = 4096;
-/// Levels of a tree, dimensions of a grid, and bytes of a label.
+/// Levels of a tree, dimensions of a grid, and characters of a label.
 const MOST_LEVELS: usize = 64;
 const LONGEST_LABEL: usize = 4096;
 
@@ -90,8 +90,7 @@ impl NetworkPart {
     /// The part of `whole` with these slots, which differ from each other. `None` if a network of this kind has no
     /// part, or if there is no slot.
     pub fn of(whole: &dyn Topology, slots: &[usize]) -> Option<NetworkPart> {
-        let mut label = whole.name();
-        label.truncate(label.floor_char_boundary(LONGEST_LABEL));
+        let label: String = whole.name().chars().take(LONGEST_LABEL).collect();
         if slots.is_empty() || slots.iter().any(|&slot| slot >= whole.slots()) {
             return None;
         }

@@ -11,7 +11,7 @@ use crate::cli::inspect::LaunchLine;
 use crate::cli::launcher::Launcher;
 use crate::cli::preload::command::Prepared;
 use crate::cli::trial::{ProbedNode, nodes_of};
-use crate::launch::{Storage, machine};
+use crate::launch::{Storage, choice_for};
 use crate::options::Settings;
 use crate::report::units::printable;
 use crate::sources::{Choice, Host, HostNetwork, Report};
@@ -87,7 +87,7 @@ pub(super) fn show(words: &[String], wanted: &Wanted) -> Result<Exit> {
     let nodes = nodes_of(&launch, words, wanted.timeout)?;
     let hosts: Vec<Host> = nodes.iter().map(ProbedNode::host).collect();
     let store = wanted.store.clone().or_else(|| Storage::open(&settings).ok());
-    let choice = machine::choice_for(&settings, &hosts, store.as_ref());
+    let choice = choice_for(&settings, &hosts, store.as_ref());
     let answer = answer(nodes, choice.as_ref());
     output::print_as(wanted.json, || &answer, || text(&answer, choice.as_ref()))?;
     Ok(if answer.origin.is_some() { Exit::Done } else { Exit::Nothing })

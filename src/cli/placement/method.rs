@@ -108,16 +108,18 @@ impl Method {
     /// The method in words.
     pub(super) fn words(self) -> &'static str {
         match self {
-            Method::OpenMpi4 | Method::OpenMpi5 => "a host file with the host of each rank (seq)",
-            Method::HydraBlocks => "a host file with blocks of consecutive ranks (-f)",
-            Method::HydraRankmap => "the host of each rank on the command line (-rankmap)",
+            Method::OpenMpi4 | Method::OpenMpi5 => {
+                "by a host file with the host of each rank (seq)"
+            }
+            Method::HydraBlocks => "by a host file with blocks of consecutive ranks (-f)",
+            Method::HydraRankmap => "by the host of each rank on the command line (-rankmap)",
             Method::IntelMachines => {
                 "a machine file with blocks of consecutive ranks (-machinefile)"
             }
             Method::SlurmArbitrary => {
                 "a file with the host of each rank (SLURM_HOSTFILE, arbitrary)"
             }
-            Method::CrayOrder => "a rank order (MPICH_RANK_REORDER_FILE)",
+            Method::CrayOrder => "by a rank order (MPICH_RANK_REORDER_FILE)",
         }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use std::path::Path;
 
 /// A small right file of every format.
-const FILES: [(&str, &str, &str); 20] = [
+const FILES: [(&str, &str, &str); 22] = [
     (
         "hwloc",
         "xml",
@@ -38,6 +38,16 @@ const FILES: [(&str, &str, &str); 20] = [
         "topograph",
         "yaml",
         "switches:\n  s: {switches: [l]}\n  l: {nodes: [\"n[1-2]\"], capacity_blocks: [b]}\ncapacity_blocks:\n- {name: b, nodes: [n3, n4]}\n",
+    ),
+    (
+        "pbs",
+        "txt",
+        "n1\n  Mom = n1.org\n  resources_available.switch = a\nn2\n  resources_available.switch = a\nn3\n  resources_available.switch = b\n",
+    ),
+    (
+        "flux",
+        "json",
+        "{\"version\": 1, \"execution\": {\"R_lite\": [{\"rank\": \"0-2\"}], \"nodelist\": [\"n[0-2]\"], \"properties\": {\"rack1\": \"0-1\", \"rack2\": \"2\"}}}",
     ),
     (
         "ib",

@@ -17,14 +17,13 @@
 use super::labels::{LabelledHosts, is_place};
 use super::slurm_layout::Layout;
 use super::yaml::{hosts, load, text};
-use super::{bad, hostlist, in_file, read_text};
+use super::{bad, in_file, read_text};
 use crate::Result;
 use crate::topology::Topology;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use yaml_rust2::Yaml;
 
-/// Ranks in one idset.
-const MOST_RANKS: usize = 1 << 22;
 /// Levels in the path of a node.
 const MOST_LEVELS: usize = 16;
 
@@ -55,16 +54,16 @@ fn parse(content: &str) -> Result<Layout> {
     all.layout("nodes of Flux")
 }
 
-/// The hosts, and their names by rank.
-fn ranks(execution: &Yaml) -> Result<(LabelledHosts, HashMap<u64, String>)> {
+/// The hosts, and their names by rank. Each rank has a name in the file, so that there are not more ranks than names.
+fn ranks(execution: &Yaml) -> Result<(LabelledHosts, BTreeMap<u64, String>)> {
     let mut names = hosts(&execution["nodelist"])?.into_iter();
     let mut all = LabelledHosts::default();
-    let mut name_of_rank = HashMap::new();
+    let mut name_of_rank = BTreeMap::new();
     for entry in execution["R_lite"].as_vec().into_iter().flatten() {
-        let own = text(&entry["node"]);
+        let mut own = text(&entry["node"]);
         let list = text(&entry["rank"]).ok_or_else(|| bad("an entry of R_lite has no rank"))?;
-        for rank in idset(&list)? {
-            let Some(name) = own.clone().or_else(|| names.next()) else {
+        for rank in idset(&list)?.into_iter().flatten() {
+            let Some(name) = own.take().or_else(|| names.next()) else {
                 return Err(bad(format!("rank {rank} has no name in the nodelist")));
             };
             all.host(&name);
@@ -74,20 +73,22 @@ fn ranks(execution: &Yaml) -> Result<(LabelledHosts, HashMap<u64, String>)> {
     Ok((all, name_of_rank))
 }
 
-/// The numbers of an idset: `0-3,7`, perhaps in brackets.
-fn idset(list: &str) -> Result<Vec<u64>> {
+/// The ranges of an idset: `0-3,7`, perhaps in brackets.
+fn idset(list: &str) -> Result<Vec<RangeInclusive<u64>>> {
     let inner = list.trim().trim_start_matches('[').trim_end_matches(']');
-    if inner.is_empty() {
-        return Ok(Vec::new());
-    }
-    let numbers = hostlist::expand_at_most(&format!("[{inner}]"), MOST_RANKS)?;
-    let number =
-        |text: String| text.parse().map_err(|_| bad(format!("'{list}' is no list of ranks")));
-    numbers.into_iter().map(number).collect()
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let range = number(first).zip(number(last)).filter(|(first, last)| first <= last);
+        range.map(|(first, last)| first..=last)
+    };
+    let parts = inner.split(',').filter(|part| !part.trim().is_empty());
+    let ranges: Option<Vec<_>> = parts.map(range).collect();
+    ranges.ok_or_else(|| bad(format!("'{list}' is no list of ranks")))
 }
 
 /// Labels the hosts with the places in their paths in the graph.
-fn of_graph(graph: &Yaml, name_of_rank: &HashMap<u64, String>, all: &mut LabelledHosts) {
+fn of_graph(graph: &Yaml, name_of_rank: &BTreeMap<u64, String>, all: &mut LabelledHosts) {
     for vertex in graph["nodes"].as_vec().into_iter().flatten() {
         let data = &vertex["metadata"];
         if text(&data["type"]).as_deref() != Some("node") {
@@ -110,17 +111,15 @@ fn of_graph(graph: &Yaml, name_of_rank: &HashMap<u64, String>, all: &mut Labelle
 /// Labels the hosts with their properties.
 fn of_properties(
     properties: &Yaml,
-    name_of_rank: &HashMap<u64, String>,
+    name_of_rank: &BTreeMap<u64, String>,
     all: &mut LabelledHosts,
 ) -> Result<()> {
     for (property, list) in properties.as_hash().into_iter().flatten() {
         let (Some(property), Some(list)) = (text(property), text(list)) else { continue };
         let Some(kind) = kind_of(&property) else { continue };
-        for rank in idset(&list)? {
-            if let Some(name) = name_of_rank.get(&rank) {
-                let host = all.host(name);
-                all.label(host, kind, &property);
-            }
+        for (_, name) in idset(&list)?.into_iter().flat_map(|ranks| name_of_rank.range(ranks)) {
+            let host = all.host(name);
+            all.label(host, kind, &property);
         }
     }
     Ok(())

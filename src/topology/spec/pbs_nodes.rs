@@ -29,12 +29,13 @@ pub(super) fn of_text(content: &str, path: &str) -> Result<Box<dyn Topology>> {
 
 const RESOURCES: &str = "resources_available";
 
-/// Bytes at the beginning of a text that are looked at.
+/// Characters at the beginning of a text that are looked at.
 const BEGINNING: usize = 4096;
 
 /// Whether a text is the output of pbsnodes.
 pub(super) fn is_listing(content: &str) -> bool {
-    let beginning = &content[..content.floor_char_boundary(BEGINNING)];
+    let end = content.char_indices().map(|(at, _)| at).nth(BEGINNING).unwrap_or(content.len());
+    let beginning = &content[..end];
     if beginning.trim_start().starts_with('{') {
         return beginning.contains("\"pbs_version\"") && content.contains("\"nodes\"");
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// A launcher of this content, and a library to preload.
 fn launcher(place: &Place, script: &str) -> String {
     place.file("librankweave.so", "");
-    let path = place.file("mpirun", format!("#!/bin/sh\n{script}\n"));
+    let path = place.file("orterun", format!("#!/bin/sh\n{script}\n"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path
 }

@@ -1,7 +1,7 @@
 //! The checks of a launch as a whole: the library, other preloaded tools, hosts, the store, the topology.
 //! The checks of its programs are in [`program`](super::program).
 
-use super::diagnosis::Diagnosis;
+use super::diagnosis::{Diagnosis, Placing};
 use super::finding::{note, problem, warning};
 use crate::base::file_system::FileSystem;
 use crate::cli::inspect::{Image, NotElf, Search};
@@ -212,23 +212,24 @@ pub(super) fn placement(diagnosis: &mut Diagnosis, found: &LocatedLauncher, comm
         return;
     }
     let possible = placement::possible(found, command, settings, |name| std::env::var(name).ok());
-    diagnosis.findings.push(match possible {
-        Ok(how) => {
-            let text = format!("the launcher can place the ranks before the launch: it gets {how}");
-            note("placement", text)
-                .advise("use 'rankweave run --place launcher' if processes should keep the ranks of the launcher")
-        }
+    let placing = match possible {
+        Ok(how) => Placing { possible: true, text: format!("possible: {how}"), advice: None },
         Err(refusal) => {
-            let text = format!("--place launcher would not place the ranks: {}", refusal.what());
-            let asked = settings.place != Place::Library && !refusal.is_usual();
-            let finding = if asked { warning("no-placement", text) } else { note("no-placement", text) };
-            match (refusal.advice(), refusal.is_usual()) {
-                (Some(advice), _) => finding.advise(advice),
-                (None, true) => finding.advise("run the launch once with 'rankweave run', which records it"),
-                (None, false) => finding,
+            let usual = "run the launch once with 'rankweave run', which records it".to_string();
+            let advice = refusal.advice().map(String::from);
+            if settings.place != Place::Library && !refusal.is_usual() {
+                let text = format!("the launcher will not place the ranks: {}", refusal.what());
+                let finding = warning("no-placement", text);
+                diagnosis.findings.push(match &advice {
+                    Some(advice) => finding.advise(advice.clone()),
+                    None => finding,
+                });
             }
+            let advice = advice.or(refusal.is_usual().then_some(usual));
+            Placing { possible: false, text: format!("not possible: {}", refusal.what()), advice }
         }
-    });
+    };
+    diagnosis.placing = Some(placing);
 }
 
 /// Finds out where the topology comes from.

@@ -7,6 +7,7 @@ use crate::cli::launcher::Launcher;
 use crate::cli::trial::ProbedNode;
 use crate::options::{Mode, Settings};
 use crate::store;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// A program of the launch.
@@ -33,6 +34,16 @@ fn has_no_problem(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.level < Severity::Problem)
 }
 
+/// Whether the launcher can place the ranks before the launch (`--place launcher`).
+#[derive(Debug, Serialize)]
+pub(super) struct Placing {
+    pub possible: bool,
+    /// How the launcher is told, or why it is not.
+    pub text: String,
+    /// What the user can do to make it possible.
+    pub advice: Option<String>,
+}
+
 /// All that is known about a launch.
 #[derive(Debug, Default)]
 pub(super) struct Diagnosis {
@@ -54,6 +65,8 @@ pub(super) struct Diagnosis {
     /// The reason why the launcher's order is kept even if a matrix is stored.
     pub order_kept_because: Option<String>,
     pub nodes: Option<Vec<ProbedNode>>,
+    /// Placement by the launcher; `None` if the mode gives no new ranks.
+    pub placing: Option<Placing>,
 }
 
 impl Diagnosis {

@@ -26,6 +26,7 @@ pub(super) fn json(diagnosis: &Diagnosis) -> Value {
         "key": d.key.as_ref().map(|k| &k.0),
         "stored_at": d.key.as_ref().and_then(|k| k.1),
         "nodes": d.nodes,
+        "place_launcher": d.placing,
         "outcome": d.outcome(),
         "recorded": d.recorded(),
         "findings": d.findings,

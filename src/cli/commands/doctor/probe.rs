@@ -24,7 +24,7 @@ pub(super) fn network(
     store: Option<&Store>,
 ) -> Option<Finding> {
     let hosts: Vec<Host> = nodes.iter().map(ProbedNode::host).collect();
-    let choice = crate::launch::machine::choice_for(settings, &hosts, store)?;
+    let choice = crate::launch::choice_for(settings, &hosts, store)?;
     let finding = note("network", choice.sentence());
     let lacks = choice.network.is_none();
     Some(if lacks {

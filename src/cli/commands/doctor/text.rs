@@ -51,6 +51,10 @@ pub(super) fn text(diagnosis: &Diagnosis) -> String {
             when.map_or("nothing stored yet".into(), |at| format!("recorded {}", units::time(at)));
         line("key", format!("{key}, {state}"));
     }
+    if let Some(placing) = &diagnosis.placing {
+        let advice = placing.advice.as_ref().map(|a| format!("; try: {a}")).unwrap_or_default();
+        line("placement", format!("--place launcher is {}{advice}", placing.text));
+    }
     for node in diagnosis.nodes.iter().flatten() {
         let ProbedNode { name, processes, preloaded, .. } = node;
         line("node", format!("{name}: library in {preloaded} of {processes} processes"));
