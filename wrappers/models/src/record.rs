@@ -4,6 +4,8 @@
 pub mod cell;
 #[path = "../../src/record/epoch_sums.rs"]
 pub mod epoch_sums;
+#[path = "../../src/record/node.rs"]
+pub mod node;
 #[path = "../../src/record/pool.rs"]
 pub mod pool;
 #[path = "../../src/record/registry.rs"]

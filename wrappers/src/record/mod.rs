@@ -15,6 +15,7 @@ pub mod datatypes;
 pub mod epoch_sums;
 pub mod expansion;
 pub mod neighbour;
+pub mod node;
 pub mod onesided;
 pub mod pause;
 pub mod persistent;

@@ -17,18 +17,15 @@
 //! Limits: the array of chains doubles when it has less than two for each object in a chain. Old arrays are kept,
 //! since a thread may be reading them; together they are smaller than the new one. The number of homes is fixed.
 
+pub use crate::record::node::Node;
+use crate::record::node::{self, GONE};
 use crate::sys::sync::{self, AtomicPtr, AtomicU64, Mutex, fence};
-use std::alloc::{self, Layout};
 use std::sync::atomic::Ordering;
 
-/// The key of a node that has no object.
-const GONE: u64 = u64::MAX;
 /// Chains at first, as a power of two.
 const FIRST: usize = if sync::MODEL { 1 } else { 9 };
 /// Nodes that are made at a time.
 const AT_ONCE: usize = if sync::MODEL { 2 } else { 32 };
-/// Bytes of a cache line.
-const LINE: usize = 64;
 /// The number of homes, a power of two. Of 64 objects that are used by turns, about 60 are at home.
 pub const HOMES: usize = if sync::MODEL { 2 } else { 512 };
 /// Spreads the bits of handles. Consecutive numbers get places that are one or two apart, so one cache
@@ -37,25 +34,6 @@ pub const HOMES: usize = if sync::MODEL { 2 } else { 512 };
 pub const MULTIPLIER: u64 = 0x1_9E37_79B9;
 /// A factor that gives neighbouring numbers places without any relation to each other.
 pub const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// A node: an object, or free space for one. The fast path of a send reads nodes by the offsets of their
-/// fields.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Node<T> {
-    pub(crate) key: AtomicU64,
-    pub(crate) next: AtomicPtr<Node<T>>,
-    /// The data of the object. They are atomics, because any thread may read them at any time.
-    pub value: T,
-}
-
-impl<T> Node<T> {
-    /// Whether the node has the object with this handle.
-    #[inline(always)]
-    pub fn is(&self, bits: u64) -> bool {
-        self.key.load(Ordering::Acquire) == bits
-    }
-}
 
 /// The objects of one kind. If `NEAR` is true, there are no homes, and neighbouring handles have neighbouring
 /// chains: very many objects then cost fewer accesses to memory, if they are used in the order in which they were
@@ -143,27 +121,6 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         (!homes.is_null()).then(|| unsafe { &*homes.add(Self::home_index(bits)) })
     }
 
-    /// So many nodes without an object, in a row that begins at a cache line.
-    fn nodes(count: usize) -> &'static [Node<T>] {
-        let layout = Layout::array::<Node<T>>(count).and_then(|layout| layout.align_to(LINE));
-        let Ok(layout) = layout else { return &[] };
-        // SAFETY: the layout is not empty. Each node is written before the slice is made, and none is given back.
-        unsafe {
-            let nodes: *mut Node<T> = alloc::alloc(layout).cast();
-            if nodes.is_null() {
-                alloc::handle_alloc_error(layout);
-            }
-            for i in 0..count {
-                nodes.add(i).write(Node {
-                    key: AtomicU64::new(GONE),
-                    next: AtomicPtr::new(std::ptr::null_mut()),
-                    value: T::default(),
-                });
-            }
-            std::slice::from_raw_parts(nodes, count)
-        }
-    }
-
     /// The array of chains: its mask, and the address of the first chain.
     #[inline(always)]
     fn array(&self) -> Option<(usize, *const AtomicPtr<Node<T>>)> {
@@ -245,7 +202,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
             self.cut(|| self.grow());
         }
         if !NEAR && self.homes.load(Ordering::Relaxed).is_null() {
-            let homes = Self::nodes(HOMES).as_ptr();
+            let homes = node::row(HOMES).as_ptr();
             self.homes.store(homes.cast_mut(), Ordering::Release);
         }
         let home = self.home(bits).filter(|home| home.is(GONE));
@@ -253,7 +210,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
             Some(node) => node,
             None => {
                 let (node, others) =
-                    Self::nodes(AT_ONCE).split_first().unwrap_or_else(|| unreachable!());
+                    node::row(AT_ONCE).split_first().unwrap_or_else(|| unreachable!());
                 others.iter().rev().for_each(|other| changes.give_back(other));
                 node
             }
