@@ -153,6 +153,10 @@ impl Bench {
 fn a_launch_that_works() {
     let bench = Bench::new();
     let value = bench.works("open/bin/mpirun -n 4 -x A=1 ./app input", &[]);
+    assert_eq!(value["place_launcher"]["possible"], false);
+    for field in ["text", "advice"] {
+        assert!(value["place_launcher"][field].is_string(), "{field}: {value:#}");
+    }
     let program = &value["programs"][0];
     assert_eq!(program["ranks"], 4);
     assert_eq!(program["mpi"]["abi"], "Open MPI");
