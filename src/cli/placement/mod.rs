@@ -92,9 +92,9 @@ impl PlacedLaunch {
         }
         let options = parts(found, command).into_iter().next().map(|part| part.options);
         let options = options.unwrap_or_default();
-        let mut hosts = LaunchHosts::of(found.launcher, &options, &variable)?;
+        let mut hosts = LaunchHosts::of(found.launcher, &options, variable)?;
         let said = launch.parts.first().and_then(|part| part.ranks);
-        let tasks = said.or_else(|| number_of_ranks(found.launcher, &hosts, &variable));
+        let tasks = said.or_else(|| number_of_ranks(found.launcher, &hosts, variable));
         let tasks = tasks.filter(|&tasks| tasks > 0).ok_or_else(|| {
             let what = "the number of ranks cannot be known before the launch";
             Refusal::new(what, "give the number of ranks on the command line (-n)")
@@ -105,7 +105,7 @@ impl PlacedLaunch {
         if record.is_none() {
             return Err(nothing_stored(&key));
         }
-        let method = Method::of(found, command, &variable).ok_or_else(|| {
+        let method = Method::of(found, command, variable).ok_or_else(|| {
             let what =
                 "the launcher does not tell its version, so it is not known how to place ranks";
             Refusal::new(what, "call the launcher by its own name, not through a script")
