@@ -55,6 +55,7 @@ pub fn hosts(bytes: &[u8]) {
     };
     let Ok(allocation) = read else { return };
     let hosts = allocation.hosts();
+    let Ok(hosts) = hosts else { return };
     let Some(totals) = hosts.totals() else { return };
     let all: usize = totals.iter().map(|&n| n as usize).sum();
     for filling in [Filling::Slots, Filling::Rounds, Filling::Exact] {
