@@ -4,7 +4,7 @@ use super::parts::Part;
 use super::rail_node::RailNode;
 
 /// Of the exchanges that help the rails most, so many are compared by what they cost inside the node.
-const COMPARED: usize = 16;
+const COMPARED: usize = 8;
 /// Parts of another rail that are looked at for each part of the busiest one, on each side of the best load.
 const NEAR: usize = 2;
 
@@ -88,8 +88,14 @@ fn next(node: &mut RailNode, parts: &[Part], loads: &[[u128; 2]]) -> Option<Exch
     found.truncate(COMPARED);
     let cost = |node: &mut RailNode, found: &Exchange| {
         let [a, b] = found.parts.map(|k| &parts[k]);
-        let inside = exchange(node, a, b);
-        exchange(node, a, b);
+        let inside = match (&a.places[..], &b.places[..]) {
+            (&[p], &[q]) => node.inside_change(p, q),
+            _ => {
+                let inside = exchange(node, a, b);
+                exchange(node, a, b);
+                inside
+            }
+        };
         inside.saturating_add(node.cost_of(most, found.busiest))
     };
     found.into_iter().map(|found| (cost(node, &found), found)).min().map(|(_, found)| found)
