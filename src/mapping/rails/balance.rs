@@ -25,10 +25,14 @@ type Key = (usize, usize, u128, usize);
 /// the node, which is not above 0.
 pub(super) fn balance(node: &mut RailNode, parts: &[Part]) -> i128 {
     let mut loads: Vec<[u128; 2]> = parts.iter().map(|part| load(node, part)).collect();
+    let even = node.even();
     let (mut change, mut best) = (0i128, 0i128);
     let (mut made, mut kept) = (Vec::new(), 0);
     for _ in 0..parts.len() {
         let before = node.busiest().2;
+        if before <= even {
+            break;
+        }
         let Some(Exchange { parts: [a, b], .. }) = next(node, parts, &loads) else { break };
         let inside = exchange(node, &parts[a], &parts[b]);
         let rails = node.cost_of(before, node.busiest().2);

@@ -91,7 +91,7 @@ fn best_of(given: RailNode) -> Option<Vec<usize>> {
             continue;
         }
         change = change.saturating_add(settle(&mut node, &order));
-        let perfect = change <= given.cost_of_even_rails();
+        let perfect = change <= given.cost_of(given.busiest().2, given.even());
         if change < 0 && best.as_ref().is_none_or(|(least, _)| change < *least) {
             best = Some((change, node));
         }

@@ -19,6 +19,10 @@ pub(super) struct Setting<'a> {
 /// Nodes of at most this many places have a table of their distances, of 1 MB at most.
 const TABLE: usize = 512;
 
+/// Rails are even if the busiest one has at most this part more than its share. More exchanges take time, and gain less
+/// than a recorded matrix is exact.
+const EVEN: u128 = 128;
+
 /// Marks a place of which no rail is known.
 const NO_RAIL: usize = usize::MAX;
 
@@ -146,11 +150,11 @@ impl<'a> RailNode<'a> {
         (after as i128).saturating_sub(before as i128).saturating_mul(self.price)
     }
 
-    /// By how much the cost would change if all rails were used evenly, and the hop-bytes stayed as they are.
-    pub fn cost_of_even_rails(&self) -> i128 {
+    /// Bytes of the busiest rail below which the rails count as even.
+    pub fn even(&self) -> u128 {
         let sum = |way: usize| self.rail_loads.iter().map(|load| load[way]).sum::<u128>();
         let even = sum(0).max(sum(1)).div_ceil(self.rails() as u128);
-        self.cost_of(self.busiest().2, even)
+        even + even / EVEN
     }
 
     /// Distance of two places.
