@@ -4,7 +4,7 @@ use super::parts::Part;
 use super::rail_node::RailNode;
 
 /// Of the exchanges that help the rails most, so many are compared by what they cost inside the node.
-const COMPARED: usize = 16;
+const COMPARED: usize = 8;
 /// Parts of another rail that are looked at for each part of the busiest one, on each side of the best load.
 const NEAR: usize = 2;
 
@@ -25,10 +25,14 @@ type Key = (usize, usize, u128, usize);
 /// the node, which is not above 0.
 pub(super) fn balance(node: &mut RailNode, parts: &[Part]) -> i128 {
     let mut loads: Vec<[u128; 2]> = parts.iter().map(|part| load(node, part)).collect();
+    let even = node.even();
     let (mut change, mut best) = (0i128, 0i128);
     let (mut made, mut kept) = (Vec::new(), 0);
     for _ in 0..parts.len() {
         let before = node.busiest().2;
+        if before <= even {
+            break;
+        }
         let Some(Exchange { parts: [a, b], .. }) = next(node, parts, &loads) else { break };
         let inside = exchange(node, &parts[a], &parts[b]);
         let rails = node.cost_of(before, node.busiest().2);
@@ -88,8 +92,14 @@ fn next(node: &mut RailNode, parts: &[Part], loads: &[[u128; 2]]) -> Option<Exch
     found.truncate(COMPARED);
     let cost = |node: &mut RailNode, found: &Exchange| {
         let [a, b] = found.parts.map(|k| &parts[k]);
-        let inside = exchange(node, a, b);
-        exchange(node, a, b);
+        let inside = match (&a.places[..], &b.places[..]) {
+            (&[p], &[q]) => node.inside_change(p, q),
+            _ => {
+                let inside = exchange(node, a, b);
+                exchange(node, a, b);
+                inside
+            }
+        };
         inside.saturating_add(node.cost_of(most, found.busiest))
     };
     found.into_iter().map(|found| (cost(node, &found), found)).min().map(|(_, found)| found)

@@ -91,8 +91,12 @@ fn best_of(given: RailNode) -> Option<Vec<usize>> {
             continue;
         }
         change = change.saturating_add(settle(&mut node, &order));
+        let perfect = change <= given.cost_of(given.busiest().2, given.even());
         if change < 0 && best.as_ref().is_none_or(|(least, _)| change < *least) {
             best = Some((change, node));
+        }
+        if perfect {
+            break;
         }
     }
     best.map(|(_, node)| node.slots_of_tasks())

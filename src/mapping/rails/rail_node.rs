@@ -2,6 +2,7 @@
 
 use crate::matrix::Graph;
 use crate::topology::{Rails, Topology, Tree};
+use std::sync::Arc;
 
 /// What all nodes share.
 pub(super) struct Setting<'a> {
@@ -15,6 +16,13 @@ pub(super) struct Setting<'a> {
     pub rails_of_node: Vec<usize>,
 }
 
+/// Nodes of at most this many places have a table of their distances, of 1 MB at most.
+const TABLE: usize = 512;
+
+/// Rails are even if the busiest one has at most this part more than its share. More exchanges take time, and gain less
+/// than a recorded matrix is exact.
+const EVEN: u128 = 128;
+
 /// Marks a place of which no rail is known.
 const NO_RAIL: usize = usize::MAX;
 
@@ -24,6 +32,8 @@ pub(super) struct RailNode<'a> {
     tree: Option<&'a Tree>,
     topology: &'a dyn Topology,
     slots: Vec<usize>,
+    /// The distances of the places, row after row; empty for large nodes.
+    table: Arc<[u32]>,
     /// Rail of each place, numbered from 0 in the node.
     rail_of_place: Vec<usize>,
     /// The task of each place, and the place of each task.
@@ -73,9 +83,16 @@ impl<'a> RailNode<'a> {
         let (offsets, neighbours) = inside(setting.graph, members, index);
         let used = rails.iter().map(|&rail| setting.rails_of_node[rail]).max().unwrap_or(1);
         let places: Vec<u32> = (0..members.len() as u32).collect();
+        let (tree, topology) = (setting.topology.as_tree(), setting.topology);
+        let of = |&a: &usize| slots.iter().map(move |&b| distance(tree, topology, a, b));
+        let table = match slots.len() <= TABLE {
+            true => slots.iter().flat_map(of).collect(),
+            false => Arc::from([]),
+        };
         Some(RailNode {
-            tree: setting.topology.as_tree(),
-            topology: setting.topology,
+            tree,
+            topology,
+            table,
             slots,
             rail_of_place,
             at: places.clone(),
@@ -133,13 +150,20 @@ impl<'a> RailNode<'a> {
         (after as i128).saturating_sub(before as i128).saturating_mul(self.price)
     }
 
+    /// Bytes of the busiest rail below which the rails count as even.
+    pub fn even(&self) -> u128 {
+        let sum = |way: usize| self.rail_loads.iter().map(|load| load[way]).sum::<u128>();
+        let even = sum(0).max(sum(1)).div_ceil(self.rails() as u128);
+        even + even / EVEN
+    }
+
     /// Distance of two places.
     #[inline]
-    pub fn distance(&self, a: u32, b: u32) -> u64 {
-        let (a, b) = (self.slots[a as usize], self.slots[b as usize]);
-        match self.tree {
-            Some(tree) => tree.distance(a, b),
-            None => self.topology.distance(a, b),
+    pub fn distance(&self, a: u32, b: u32) -> u32 {
+        let (a, b) = (a as usize, b as usize);
+        match self.table.get(a * self.slots.len() + b) {
+            Some(&distance) => distance,
+            None => distance(self.tree, self.topology, self.slots[a], self.slots[b]),
         }
     }
 
@@ -162,19 +186,18 @@ impl<'a> RailNode<'a> {
     /// By how much the hop-bytes inside the node change if the tasks of two places are exchanged.
     pub fn inside_change(&self, p: u32, q: u32) -> i128 {
         let (a, b) = (self.at(p), self.at(q));
+        // Products of 32 and 64 bits: their sums do not overflow.
         let moved = |task: u32, other: u32, from: u32, to: u32| {
-            let mut change = 0i128;
-            for &(neighbour, weight) in self.neighbours(task) {
-                if neighbour != other {
-                    let place = self.place_of(neighbour);
-                    let farther = i128::from(self.distance(to, place))
-                        - i128::from(self.distance(from, place));
-                    change = change.saturating_add(farther.saturating_mul(i128::from(weight)));
-                }
-            }
-            change
+            let of = |&(neighbour, weight): &(u32, u64)| {
+                let place = self.place_of(neighbour);
+                let farther =
+                    i64::from(self.distance(to, place)) - i64::from(self.distance(from, place));
+                i128::from(farther) * i128::from(weight)
+            };
+            let others = self.neighbours(task).iter().filter(|(neighbour, _)| *neighbour != other);
+            others.map(of).sum::<i128>()
         };
-        moved(a, b, p, q).saturating_add(moved(b, a, q, p))
+        moved(a, b, p, q) + moved(b, a, q, p)
     }
 
     /// The bytes of the busiest rail after the tasks of two places are exchanged.
@@ -223,6 +246,15 @@ impl<'a> RailNode<'a> {
     pub fn slots_of_tasks(&self) -> Vec<usize> {
         self.place_of.iter().map(|&place| self.slots[place as usize]).collect()
     }
+}
+
+/// Distance of two slots of a node.
+fn distance(tree: Option<&Tree>, topology: &dyn Topology, a: usize, b: usize) -> u32 {
+    let distance = match tree {
+        Some(tree) => tree.distance(a, b),
+        None => topology.distance(a, b),
+    };
+    u32::try_from(distance).unwrap_or(u32::MAX)
 }
 
 /// The edges between the tasks of a node, task by task.
