@@ -10,9 +10,11 @@ from driver import stacks
 NP = 3
 SOURCE = "times.c"
 PATTERNS = "time_patterns.c"
-# Launches of each pattern, and how many percentage points their median may differ from the truth.
+# Launches of each pattern.
 LAUNCHES = 5
-NEAR = 3
+# How many percentage points their median may differ from the truth. Short launches beside other tests have late
+# samples: they only show large errors. The aim is judged in all patterns on a machine without other work (--full).
+NEAR, NEAR_IF_BUSY = 3, 10
 
 
 def run(tool, results, stack, work, full):
@@ -83,12 +85,13 @@ def run(tool, results, stack, work, full):
         return name, problems, outcome
 
     def pattern(name, threads, seconds):
-        """The time in MPI as a part of all must be within three percentage points of what the program measured, in
-        the median of several launches. Every launch counts: the best of them would hide a figure that is too low
+        """The time in MPI as a part of all must be within some percentage points of what the program measured, in the
+        median of several launches. Every launch counts: the best of them would hide a figure that is too low
         or too high on average, and a single one also has the error of few samples. On a busy machine the program
         itself may be stopped between its clock and a call."""
         what = f"{stack.name} -n 2 time_patterns {name} {threads}"
         differences, seen, outcome = [], [], None
+        near = NEAR if full else NEAR_IF_BUSY
         for attempt in range(LAUNCHES):
             got, truth, outcome, problem = measured(name, threads, seconds, attempt)
             if problem == "no threads":
@@ -99,12 +102,12 @@ def run(tool, results, stack, work, full):
             # A launch without a figure counts as a figure that is too far away, on the side that it makes worse.
             seen.append(f"{'no figure' if got is None else f'{got:.1f} %'} of {truth:.1f} %")
             differences.append(None if got is None else got - truth)
-            good = sum(d is not None and abs(d) <= NEAR for d in differences)
+            good = sum(d is not None and abs(d) <= near for d in differences)
             if good > LAUNCHES // 2:
                 break  # The median is one of these, whatever comes.
         low = sorted(-math.inf if d is None else d for d in differences)
         high = sorted(math.inf if d is None else d for d in differences)
-        good = good > LAUNCHES // 2 or all(abs(side[len(side) // 2]) <= NEAR for side in (low, high))
+        good = good > LAUNCHES // 2 or all(abs(side[len(side) // 2]) <= near for side in (low, high))
         problems = [] if good else [f"the time in MPI, and what the program measured: {', '.join(seen)}"]
         results.add(what, problems, outcome)
 
