@@ -73,7 +73,7 @@ const RATIO: f64 = 4.0;
 /// The gain that a network of switches could allow at most, in percent of hop-bytes between nodes.
 ///
 /// It is a bound for one grouping of the tasks into nodes, on any tree of equal groups whose distances differ by up to
-/// [`RATIO`]. For groups of `s` nodes, the traffic below one switch is at most the sum of the `s − 1` heaviest
+/// `RATIO`. For groups of `s` nodes, the traffic below one switch is at most the sum of the `s − 1` heaviest
 /// partners of each node, and at least that of the `s − 1` lightest ones, whatever the order. The cost of an order is
 /// `D · T − (D − 1) · near`, so the gain is at most `(D − 1)(most − least) / (T + (D − 1)(T − least))`; with several
 /// levels it is at most the largest of these for one level. Two groupings are looked at: the launcher's order, and

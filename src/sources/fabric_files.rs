@@ -1,5 +1,5 @@
 //! Descriptions of the fabric that the site keeps in a folder: the output of ibnetdiscover, of topograph, a list
-//! of cables, a SimGrid platform, or any other file that [`topology::read_fabric`] recognises.
+//! of cables, a SimGrid platform, or any other file that [`crate::topology::read_fabric`] recognises.
 
 use super::HostNetwork;
 use super::description::Description;
