@@ -6,7 +6,8 @@
 //! makes them up; so the memory of this process is that of rank 0. Then what rank 0 does in MPI_Init:
 //! signature, affinity graph, network phase; the node phase of its own node (those of the others run on
 //! their nodes at the same time; all are done here one after the other, and counted apart); joining and
-//! judging. With rails, the slots of each node have so many, and its tasks are spread over them. At last the order is kept and found again. Prints CPU seconds of each step and the most
+//! judging. With rails, the slots of each node have so many, and its tasks are spread over them. At last the order is
+//! kept and found again. Prints CPU seconds of each step and the most
 //! memory so far (VmHWM), and fails if an answer is not a permutation.
 
 use rankweave::decide::{self, Network, Options};

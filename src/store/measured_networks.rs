@@ -77,7 +77,7 @@ impl Store {
                 Err(error) if error.kind() == ErrorKind::NewerVersion => {
                     return Err(error.at(path.display()));
                 }
-                Ok(known) if !network.is_certain && known.network.replaces(network) => {
+                Ok(known) if !network.is_certain && known.network.outlasts(network) => {
                     return Ok(path);
                 }
                 _ => {}

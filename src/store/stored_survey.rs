@@ -68,7 +68,7 @@ impl MeasuredNetwork {
     }
 
     /// Whether it stays where a survey that did not come to a certain end could take its place.
-    pub(super) fn replaces(&self, uncertain: &MeasuredNetwork) -> bool {
+    pub(super) fn outlasts(&self, uncertain: &MeasuredNetwork) -> bool {
         self.is_certain && self.is_valid(uncertain.measured_at)
     }
 

@@ -211,9 +211,9 @@ fn passes(hosts: usize) -> usize {
     }
 }
 
-/// Measures pairs two or four times again that may be in the wrong place: far pairs of one group, all pairs of two groups
-/// that have a near pair between them, and pairs of groups
-/// that are smaller than the largest. All other hosts load the uplinks meanwhile.
+/// Measures pairs two or four times again that may be in the wrong place: far pairs of one group, all pairs of two
+/// groups that have a near pair between them, and pairs of groups that are smaller than the largest. All other hosts
+/// load the uplinks meanwhile.
 fn measure_again(
     session: &mut Session,
     exchanges: &mut Exchanges,

@@ -67,17 +67,15 @@ fn settings() -> Settings {
     Settings { site: Some(PathBuf::new()), ..Settings::default() }
 }
 
+fn problem(matrix: &CommMatrix, placement: &Placement) -> MappingProblem {
+    let sources = AskedSources::NotYet(None);
+    MappingProblem::new(matrix.clone(), &settings(), Some(placement), sources, (None, "k"))
+        .expect("a problem")
+}
+
 /// The rank order of a launch, with the load of the rails before and after.
 fn launched(placement: &Placement, matrix: &CommMatrix) -> (decide::Decision, [RailLoads; 2]) {
-    let settings = settings();
-    let problem = MappingProblem::new(
-        matrix.clone(),
-        &settings,
-        Some(placement),
-        AskedSources::NotYet(None),
-        (None, "k"),
-    );
-    let problem = problem.expect("a problem");
+    let problem = problem(matrix, placement);
     let topology = problem.topology.as_ref();
     let decision = decide::decide(matrix, topology, &problem.slots, &problem.options);
     let decision = decision.expect("a decision");
@@ -135,15 +133,7 @@ fn a_single_rail_changes_nothing() {
     let matrix = talkers_near_one_rail(&placement);
     placement.devices.rail_of_process.iter_mut().for_each(|rail| *rail = 0);
     let of = |placement: &Placement| {
-        let settings = settings();
-        let problem = MappingProblem::new(
-            matrix.clone(),
-            &settings,
-            Some(placement),
-            AskedSources::NotYet(None),
-            (None, "k"),
-        );
-        let problem = problem.expect("a problem");
+        let problem = problem(&matrix, placement);
         assert!(problem.topology.rails().is_none());
         decide::decide(&matrix, problem.topology.as_ref(), &problem.slots, &problem.options)
             .expect("a decision")

@@ -246,7 +246,8 @@ fn change<A: Abi, const COMPLETE: bool>(
     Some(node)
 }
 
-/// Adds a communicator to the table, with an entry if `complete` is true or it has more than a few ranks. `None` if `comm` is not a valid communicator or is being freed.
+/// Adds a communicator to the table, with an entry if `complete` is true or it has more than a few ranks. `None` if
+/// `comm` is not a valid communicator or is being freed.
 #[cold]
 #[inline(never)]
 fn add<A: Abi>(comm: A::Comm, complete: bool) -> Option<&'static Node<Slot>> {

@@ -5,8 +5,8 @@
 //! is free, it becomes the node of the object, and a reader needs one access to memory. Otherwise the object gets
 //! another node, in a chain of nodes that have the same hash.
 //!
-//! The memory of a node is never given back: when an object is removed, its node is used for a later object. A thread may therefore keep the address of the node that it used last. One
-//! comparison with the key of the node shows whether the node still belongs to the same object. When an object
+//! The memory of a node is never given back: when an object is removed, its node is used for a later object. A
+//! thread may therefore keep the address of the node that it used last. One comparison with the key of the node shows whether the node still belongs to the same object. When an object
 //! is removed, the key of its node changes, so no thread has to be informed.
 //!
 //! A reader follows a chain of nodes while other threads change it, and may miss an object that is in the
