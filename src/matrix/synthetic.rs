@@ -10,10 +10,11 @@ use crate::base::permutation::identity;
 use crate::base::random::SplitMix64;
 
 /// The patterns: name, form of the text after the colon, meaning.
-pub const PATTERNS: [(&str, &str, &str); 10] = [
+pub const PATTERNS: [(&str, &str, &str); 11] = [
     ("stencil", "AxB[xC]", "nearest neighbours of a grid (5- and 7-point stencils), weight 1"),
     ("torus", "AxB[xC]", "the same with periodic boundaries"),
     ("stencil27", "AxB[xC]", "all neighbours of a grid: faces 100, edges 10, corners 1"),
+    ("moore", "AxB[xC]", "all neighbours of a grid (9- and 27-point stencils), weight 1"),
     ("rgg", "N", "random geometric graph in the unit square, about 8 neighbours, weight 1"),
     ("spmv", "N", "sparse matrix-vector product: irregular cells, weight = shared boundary"),
     ("fft", "N", "butterfly: every power-of-two stride, weight 1; N a power of two"),
@@ -58,9 +59,10 @@ pub fn pattern(text: &str) -> Result<Graph> {
         false => Err(bad(format!("{name} takes {want}, not '{size}'"))),
     };
     let edges = match name {
-        "stencil" => grid(&dims, false, false),
-        "torus" => grid(&dims, true, false),
-        "stencil27" => grid(&dims, false, true),
+        "stencil" => grid(&dims, false, Diagonals::None),
+        "torus" => grid(&dims, true, Diagonals::None),
+        "stencil27" => grid(&dims, false, Diagonals::Lighter),
+        "moore" => grid(&dims, false, Diagonals::Equal),
         "rgg" => one(true, "a number").map(|()| geometric(n, seed))?,
         "spmv" => one(true, "a number").map(|()| cells(n, seed))?,
         "fft" => one(n.is_power_of_two(), "a power of two").map(|()| butterfly(n))?,
@@ -101,7 +103,17 @@ fn renumber(n: usize, edges: Edges, seed: u64) -> Edges {
 }
 
 /// Neighbours in a grid. The last dimension varies fastest.
-fn grid(dims: &[usize], periodic: bool, diagonals: bool) -> Edges {
+/// The traffic between neighbours of a grid that differ in several coordinates.
+#[derive(Clone, Copy, PartialEq)]
+enum Diagonals {
+    None,
+    /// A tenth for each coordinate after the first.
+    Lighter,
+    /// As much as along the axes.
+    Equal,
+}
+
+fn grid(dims: &[usize], periodic: bool, diagonals: Diagonals) -> Edges {
     let n: usize = dims.iter().product();
     let mut edges = Vec::new();
     let mut offsets: Vec<Vec<i64>> = vec![vec![]];
@@ -113,7 +125,7 @@ fn grid(dims: &[usize], periodic: bool, diagonals: bool) -> Edges {
     }
     // One of each pair of opposite offsets: the first non-zero entry is positive.
     offsets.retain(|o| o.iter().find(|&&d| d != 0) == Some(&1));
-    if !diagonals {
+    if diagonals == Diagonals::None {
         offsets.retain(|o| o.iter().filter(|&&d| d != 0).count() == 1);
     }
     for v in 0..n {
@@ -132,7 +144,10 @@ fn grid(dims: &[usize], periodic: bool, diagonals: bool) -> Edges {
                 stride *= len;
             }
             let far = offset.iter().filter(|&&d| d != 0).count() as u32;
-            let weight = if diagonals { 10u64.pow(3u32.saturating_sub(far)) } else { 1 };
+            let weight = match diagonals {
+                Diagonals::Lighter => 10u64.pow(3u32.saturating_sub(far)),
+                Diagonals::None | Diagonals::Equal => 1,
+            };
             edges.push((v as u32, other as u32, weight));
         }
     }
@@ -304,6 +319,11 @@ mod tests {
         assert_eq!(pattern("torus:4x4x4").unwrap().edges(), 3 * 64);
         assert_eq!(pattern("torus:2x4").unwrap().edges(), 4 + 8);
         assert_eq!(pattern("stencil27:3x3x3").unwrap().degree(13), 26);
+        let moore = pattern("moore:3x3").unwrap();
+        assert_eq!(
+            (moore.degree(4), moore.total_weight()),
+            (8, pattern("stencil:3x3").unwrap().total_weight() + 8)
+        );
         assert_eq!(pattern("fft:1024").unwrap().edges(), 5120);
         assert_eq!(pattern("bt:64").unwrap().degree(0), 6);
         assert_eq!(pattern("lu:32").unwrap().vertices(), 32);

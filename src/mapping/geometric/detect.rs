@@ -290,6 +290,12 @@ mod tests {
             ("torus:30", vec![30], true),
             ("stencil27:6x5", vec![5, 6], false),
             ("stencil27:4x5x6", vec![4, 5, 6], false),
+            // Diagonals of the same weight, as where a program exchanges blocks of one size.
+            ("moore:6x5", vec![5, 6], false),
+            ("moore:3x4", vec![3, 4], false),
+            ("moore:32x32", vec![32, 32], false),
+            ("moore:4x5x6", vec![4, 5, 6], false),
+            ("moore:8x8x8", vec![8, 8, 8], false),
             ("fft:64", vec![2; 6], false),
             ("lu:128", vec![8, 16], false),
         ] {

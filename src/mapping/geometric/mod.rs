@@ -4,8 +4,11 @@
 mod boxes;
 mod detect;
 mod embed;
+mod folding;
+mod line_layout;
 mod skeleton;
 
 pub(crate) use boxes::{divisors, inner_weight, place_on_tree};
 pub(crate) use detect::{GridShape, detect};
 pub(crate) use embed::place_on_grid;
+pub(crate) use folding::fold_on_grid;

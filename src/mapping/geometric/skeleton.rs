@@ -1,9 +1,10 @@
 //! The Cartesian skeleton: drops the diagonals of a stencil and keeps its axes.
 //!
-//! In a strong product of paths and cycles (9- and 27-point stencils) an edge is a diagonal exactly
-//! if some common neighbour shares more neighbours with either end than the ends share with each
-//! other (Hammack and Imrich, "On Cartesian skeletons of graphs", Ars Math. Contemp. 2009).
-//! Without triangles nothing is dropped.
+//! In a strong product of paths and cycles (9- and 27-point stencils), an edge is a diagonal exactly if it has a
+//! common neighbour that stands between its ends: it shares more neighbours with an end than the ends share with
+//! each other, or its neighbours are more than those of one end and fewer than those of the other. The second
+//! case is needed at the border of the grid (Hammack and Imrich, "On Cartesian skeletons of graphs",
+//! Ars Math. Contemp. 2009, definition of dispensable edges). Without triangles nothing is dropped.
 
 /// Neighbour lists as sorted rows of one array.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,6 +68,12 @@ pub(super) fn skeleton(lists: &Lists) -> Option<Lists> {
         }
     };
     let grows = |small: u64, large: u64| small != large && small & !large == 0;
+    // Whether all neighbours of `a` are neighbours of `b`, which has more.
+    let within = |a: usize, b: usize| {
+        let (all, more) = (lists.of(a).len(), lists.of(b).len());
+        all < more && mask_of(a, b as u32) == 1 << 63 | ((1 << all) - 1)
+    };
+    let between = |v: usize, z: usize, t: usize| within(v, z) && within(z, t);
     let mut kept = Lists { offsets: vec![0], targets: Vec::new() };
     for v in 0..n {
         for (i, &t) in lists.of(v).iter().enumerate() {
@@ -75,8 +82,9 @@ pub(super) fn skeleton(lists: &Lists) -> Option<Lists> {
             let diagonal = lists.of(v).iter().enumerate().any(|(k, &z)| {
                 z != t
                     && ours >> k & 1 == 1
-                    && grows(ours, shared[lists.offsets[v] as usize + k])
-                    && grows(theirs, mask_of(t as usize, z))
+                    && (grows(ours, shared[lists.offsets[v] as usize + k])
+                        || between(v, z as usize, t as usize))
+                    && (grows(theirs, mask_of(t as usize, z)) || between(t as usize, z as usize, v))
             });
             if !diagonal {
                 kept.targets.push(t);

@@ -2,8 +2,9 @@
 
 use super::Effort;
 use super::candidate::Candidate;
+use super::few_tasks::{are_few, best_of_all};
 use super::generator::{Generator, Offers};
-use super::grid_on_grid::on_grid;
+use super::grid_on_grid::{folded, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
 use crate::mapping::engine::{Csr, Prepared, align_tree, with_distance};
 use crate::mapping::geometric::place_on_tree;
@@ -18,8 +19,15 @@ const BY_SHAPE: [Generator; 2] = [GRID_IN_BOXES, GRID_ON_GRID];
 const BY_STENCIL: [Generator; 1] = [STENCIL];
 
 /// All other generators, which search.
-const BY_SEARCH: [Generator; 5] =
-    [GRID_WITH_GAPS, BLOCKS_BY_CYCLES, MULTISECTION, DUAL_BISECTION, GIVEN_ORDER];
+const BY_SEARCH: [Generator; 7] = [
+    GRID_WITH_GAPS,
+    GRID_FOLDED,
+    BLOCKS_BY_CYCLES,
+    MULTISECTION,
+    DUAL_BISECTION,
+    GIVEN_ORDER,
+    BEST_OF_ALL,
+];
 
 /// The candidates for a problem, and the effort to spend on them.
 pub(super) fn candidates(prepared: &Prepared<'_, '_>, budget: &Budget) -> (Vec<Candidate>, Effort) {
@@ -90,6 +98,19 @@ const GRID_WITH_GAPS: Generator = Generator {
     },
 };
 
+/// A grid of tasks folded onto a machine that is a grid of other dimensions.
+const GRID_FOLDED: Generator = Generator {
+    name: "grid folded",
+    applies: |offers| {
+        let exact = offers.list.iter().any(|c| c.name == GRID_ON_GRID.name);
+        offers.detected.is_some() && offers.prepared.tree.is_none() && !exact
+    },
+    candidate: |name, offers| {
+        let place_of = folded(offers.prepared, offers.detected.as_ref()?)?;
+        Some(Candidate::new(name, place_of))
+    },
+};
+
 /// A regular pattern that is no grid, split along its blocks.
 const BLOCKS_BY_CYCLES: Generator = Generator {
     name: "blocks by cycles",
@@ -129,6 +150,20 @@ pub(super) const GIVEN_ORDER: Generator = Generator {
         let prepared = offers.prepared;
         let place_of = prepared.by_vertex(prepared.problem.identity_places());
         Some(Candidate::new(name, place_of))
+    },
+};
+
+/// The best placement of a few tasks, if no other candidate has found it.
+const BEST_OF_ALL: Generator = Generator {
+    name: "best of all",
+    applies: |offers| offers.prepared.problem.preset() != Preset::Fast && are_few(offers.prepared),
+    candidate: |name, offers| {
+        let prepared = offers.prepared;
+        // Candidates have the fixed tasks on other places, so their costs say nothing about the best one.
+        let comparable = offers.list.iter().filter(|_| !prepared.problem.has_fixed());
+        let known = comparable.map(|c| prepared.cost(&c.place_of)).min();
+        let found = best_of_all(prepared, known.unwrap_or(i128::MAX))?;
+        Some(Candidate::new(name, found))
     },
 };
 
@@ -178,9 +213,11 @@ mod tests {
             ("tree:4:5@1:10", "rgg:15", 20),
             ("tree:4:16@1:10", "cg:64", 64),
             ("torus:4x4", "torus:4x4,shuffle=1", 16),
+            ("mesh:2x8", "stencil:4x4,shuffle=1", 16),
             ("mesh:6x6", "stencil:4x3", 15),
             ("torus:4x4", "powerlaw:16", 16),
             ("tree:5:6@1:10", "stencil:6x5", 30),
+            ("torus:3x3", "powerlaw:9", 9),
         ] {
             let (topology, graph) = (parse(machine).unwrap(), pattern(text).unwrap());
             let slots: Vec<usize> = (0..slots).map(|k| k * 7 % topology.slots()).collect();
@@ -189,7 +226,8 @@ mod tests {
                 false => slots,
             };
             let builder = Problem::builder(&graph, topology.as_ref()).slots(&slots);
-            let problem = builder.fix(1, slots[0]).preset(Preset::Fast).build().unwrap();
+            let preset = if graph.vertices() > 10 { Preset::Fast } else { Preset::Default };
+            let problem = builder.fix(1, slots[0]).preset(preset).build().unwrap();
             let prepared = Prepared::new(&problem);
             let budget = Budget::unlimited();
             for generator in BY_SHAPE.iter().chain(&BY_STENCIL).chain(&BY_SEARCH) {

@@ -1,12 +1,26 @@
 //! Grids of tasks on machines that are grids, or on allocations that are boxes of one.
 
 use crate::mapping::engine::{Prepared, align_grid};
-use crate::mapping::geometric::{GridShape, place_on_grid};
+use crate::mapping::geometric::{GridShape, fold_on_grid, place_on_grid};
 use crate::topology::Grid;
 
 /// The place of every vertex so that neighbours of the task grid are neighbours of the machine;
 /// `None` where the places are no box of a grid, one each, or the shapes do not fit.
 pub(super) fn on_grid(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<Vec<u32>> {
+    placed(prepared, |machine| place_on_grid(shape, machine))
+}
+
+/// The place of every vertex by the best folding of the task grid; `None` where the places are no box of a grid,
+/// one each, or no folding fits.
+pub(super) fn folded(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<Vec<u32>> {
+    placed(prepared, |machine| fold_on_grid(&prepared.graph, shape, machine))
+}
+
+/// The place of every vertex, from its slot in the box that the places fill.
+fn placed(
+    prepared: &Prepared<'_, '_>,
+    slots: impl FnOnce(&Grid) -> Option<Vec<u32>>,
+) -> Option<Vec<u32>> {
     let (machine, points) = prepared.problem.grid()?;
     let space = Space::new(machine, &points)?;
     let mut place_at = vec![u32::MAX; points.len()];
@@ -19,8 +33,10 @@ pub(super) fn on_grid(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<
         }
         slot_of.push(slot);
     }
-    let mut slots = place_on_grid(shape, &space.grid)?;
-    align_grid(prepared, &space.grid, &slot_of, &mut slots);
+    let mut slots = slots(&space.grid)?;
+    if slots.len() == points.len() {
+        align_grid(prepared, &space.grid, &slot_of, &mut slots);
+    }
     Some(slots.into_iter().map(|slot| place_at[slot as usize]).collect())
 }
 

@@ -3,6 +3,7 @@
 mod auto;
 mod candidate;
 mod effort;
+mod few_tasks;
 mod generator;
 mod generators;
 mod grid_on_grid;

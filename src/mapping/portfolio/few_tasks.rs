@@ -1,0 +1,219 @@
+//! The best of all placements of a few tasks, by branch and bound.
+//!
+//! The tasks are placed one after the other, those with much traffic to the placed ones first. A branch is left if
+//! its cost plus a lower bound of the rest is not below the best placement so far. The bound has two parts: each
+//! task that is left has at least the traffic to the placed tasks times the distance from its best free place, and
+//! the pairs of tasks that are left have at least the product of their sorted weights with the shortest distances in
+//! opposite order (as in Gilmore, "Optimal and suboptimal algorithms for the quadratic assignment problem", 1962).
+//! Limits: [`TASKS`] tasks, [`PLACES`] places, and [`BRANCHES`] branches.
+
+use crate::mapping::engine::{Distance, Prepared, with_distance};
+
+/// The largest number of tasks.
+const TASKS: usize = 10;
+
+/// The largest number of places.
+const PLACES: usize = 12;
+
+/// Branches after which the search gives up.
+const BRANCHES: u32 = 4_000_000;
+
+/// True if the problem is small enough.
+pub(super) fn are_few(prepared: &Prepared<'_, '_>) -> bool {
+    prepared.graph.len() <= TASKS && prepared.problem.places().len() <= PLACES
+}
+
+/// The best placement of all that cost less than `most`. `None` if there is none, or if the search gave up.
+pub(super) fn best_of_all(prepared: &Prepared<'_, '_>, most: i128) -> Option<Vec<u32>> {
+    let places = prepared.problem.places().len();
+    let distances: Vec<Vec<i64>> = with_distance!(&prepared.lookup, d => {
+        (0..places as u32).map(|a| (0..places as u32).map(|b| d.between(a, b)).collect()).collect()
+    });
+    let mut search = Search::new(prepared, distances, most);
+    search.branch(0, 0, [[0; PLACES]; TASKS]);
+    (search.branches < BRANCHES).then_some(search.best).flatten()
+}
+
+/// For each task and place: the cost of the traffic to the tasks that are placed.
+type Costs = [[i64; PLACES]; TASKS];
+
+struct Search {
+    /// The tasks in the order in which they are placed.
+    order: Vec<usize>,
+    weights: [[i64; TASKS]; TASKS],
+    distances: Vec<Vec<i64>>,
+    /// A lower bound of the cost between the tasks that are left, by the number of placed tasks.
+    between_others: Vec<i64>,
+    /// The place that a task is fixed to.
+    fixed: Vec<Option<usize>>,
+    taken: Vec<bool>,
+    place_of: Vec<u32>,
+    most: i128,
+    best: Option<Vec<u32>>,
+    branches: u32,
+}
+
+impl Search {
+    fn new(prepared: &Prepared<'_, '_>, distances: Vec<Vec<i64>>, most: i128) -> Search {
+        let graph = &prepared.graph;
+        let (tasks, places) = (graph.len(), distances.len());
+        let mut weights = [[0; TASKS]; TASKS];
+        for v in 0..tasks {
+            graph.arcs(v).for_each(|(t, w)| weights[v][t] = w);
+        }
+        let fixed: Vec<Option<usize>> = (0..tasks).map(|v| prepared.fixed_place(v)).collect();
+        let order = order(&weights, &fixed);
+        let mut shortest: Vec<i64> = Vec::new();
+        for a in 0..places {
+            shortest.extend(&distances[a][..a]);
+        }
+        shortest.sort_unstable();
+        let between_others = (0..=tasks).map(|placed| {
+            let rest = &order[placed..];
+            let mut heaviest: Vec<i64> = Vec::new();
+            for (k, &v) in rest.iter().enumerate() {
+                heaviest.extend(rest[..k].iter().map(|&t| weights[v][t]));
+            }
+            heaviest.sort_unstable_by_key(|&w| std::cmp::Reverse(w));
+            heaviest.iter().zip(&shortest).map(|(w, d)| w * d).sum()
+        });
+        Search {
+            between_others: between_others.collect(),
+            order,
+            weights,
+            distances,
+            fixed,
+            taken: vec![false; places],
+            place_of: vec![0; tasks],
+            most,
+            best: None,
+            branches: 0,
+        }
+    }
+
+    /// Places the task number `placed` of the order on every free place in turn. `cost` is that of the placed tasks.
+    fn branch(&mut self, placed: usize, cost: i64, costs: Costs) {
+        self.branches += 1;
+        let Some(&task) = self.order.get(placed) else {
+            self.most = i128::from(cost);
+            self.best = Some(self.place_of.clone());
+            return;
+        };
+        let fixed = self.fixed[task];
+        let mut free: Vec<usize> = (0..self.taken.len())
+            .filter(|&place| !self.taken[place] && fixed.is_none_or(|f| f == place))
+            .collect();
+        free.sort_by_key(|&place| costs[task][place]);
+        for place in free {
+            let now = cost + costs[task][place];
+            self.taken[place] = true;
+            self.place_of[task] = place as u32;
+            let mut next = costs;
+            for &other in &self.order[placed + 1..] {
+                let weight = self.weights[task][other];
+                for (q, cost) in next[other].iter_mut().zip(&self.distances[place]) {
+                    *q += weight * cost;
+                }
+            }
+            let least = now + self.least(placed + 1, &next);
+            if i128::from(least) < self.most && self.branches < BRANCHES {
+                self.branch(placed + 1, now, next);
+            }
+            self.taken[place] = false;
+        }
+    }
+
+    /// A lower bound of the cost that the tasks after the first `placed` add.
+    fn least(&self, placed: usize, costs: &Costs) -> i64 {
+        let cheapest = |&task: &usize| -> i64 {
+            let free = (0..self.taken.len()).filter(|&place| !self.taken[place]);
+            free.map(|place| costs[task][place]).min().unwrap_or(0)
+        };
+        self.order[placed..].iter().map(cheapest).sum::<i64>() + self.between_others[placed]
+    }
+}
+
+/// Fixed tasks first, then always the task with the most traffic to those before it.
+fn order(weights: &[[i64; TASKS]; TASKS], fixed: &[Option<usize>]) -> Vec<usize> {
+    let mut order: Vec<usize> = Vec::new();
+    while order.len() < fixed.len() {
+        let rest = (0..fixed.len()).filter(|v| !order.contains(v));
+        let next = rest.max_by_key(|&v| {
+            let near: i64 = order.iter().map(|&t| weights[v][t]).sum();
+            (fixed[v].is_some(), near, weights[v].iter().sum::<i64>())
+        });
+        order.extend(next);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::random::SplitMix64;
+    use crate::mapping::Problem;
+    use crate::matrix::Graph;
+    use crate::topology::parse;
+
+    fn random_graph(tasks: u32, random: &mut SplitMix64) -> Graph {
+        let mut edges = Vec::new();
+        for a in 0..tasks {
+            for b in 0..a {
+                if random.next_u64() % 3 != 0 {
+                    edges.push((a, b, 1 + random.next_u64() % 20));
+                }
+            }
+        }
+        Graph::from_edges(tasks as usize, &edges)
+    }
+
+    /// The least cost of all permutations, one after the other.
+    fn least(prepared: &Prepared<'_, '_>, place_of: &mut Vec<u32>, at: usize) -> i128 {
+        if at == place_of.len() {
+            let wrong =
+                (0..at).any(|v| prepared.fixed_place(v).is_some_and(|p| p as u32 != place_of[v]));
+            return if wrong { i128::MAX } else { prepared.cost(place_of) };
+        }
+        let mut best = i128::MAX;
+        for k in at..place_of.len() {
+            place_of.swap(at, k);
+            best = best.min(least(prepared, place_of, at + 1));
+            place_of.swap(at, k);
+        }
+        best
+    }
+
+    #[test]
+    fn the_best_of_all_permutations_is_found() {
+        let mut random = SplitMix64::new(7);
+        for (machine, fixed) in
+            [("torus:2x3", false), ("tree:2:3@1:10", true), ("mesh:6", false), ("torus:7", true)]
+        {
+            let topology = parse(machine).unwrap();
+            let graph = random_graph(topology.slots() as u32, &mut random);
+            let builder = Problem::builder(&graph, topology.as_ref());
+            let problem = if fixed { builder.fix(1, 4) } else { builder }.build().unwrap();
+            let prepared = Prepared::new(&problem);
+            assert!(are_few(&prepared));
+            let found = best_of_all(&prepared, i128::MAX).unwrap();
+            let mut all = (0..graph.vertices() as u32).collect();
+            let cost = prepared.cost(&found);
+            assert_eq!(cost, least(&prepared, &mut all, 0), "{machine}");
+            assert_eq!(best_of_all(&prepared, cost), None);
+        }
+    }
+
+    #[test]
+    fn ten_tasks_need_few_branches() {
+        let mut random = SplitMix64::new(3);
+        for machine in ["torus:2x5", "tree:2:5@1:10", "mesh:10"] {
+            let topology = parse(machine).unwrap();
+            for _ in 0..3 {
+                let graph = random_graph(10, &mut random);
+                let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
+                let prepared = Prepared::new(&problem);
+                assert!(best_of_all(&prepared, i128::MAX).is_some(), "{machine}");
+            }
+        }
+    }
+}
