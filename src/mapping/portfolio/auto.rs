@@ -74,10 +74,17 @@ fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
     list.sort_by_key(|(cost, _)| *cost);
     // The best is refined. Local search improves a placement by the stencil alone less than others:
     // where such a placement is the best, the next one is refined too, unless it is much worse.
+    // A folded grid is improved even less. If it keeps most neighbours together, the others are no better.
     let by_stencil = list.first().is_some_and(|(_, candidate)| candidate.by_stencil);
-    list.truncate(if by_stencil { 2 } else { 1 });
-    let most = list.first().map_or(0, |(cost, _)| cost + cost / 8);
-    list.retain(|(cost, _)| *cost <= most);
+    let loose = |(cost, candidate): &(i128, Candidate)| {
+        candidate.folded && *cost > prepared.least() + prepared.least() / 4
+    };
+    let folded = list.first().is_some_and(loose);
+    list.truncate(if by_stencil || folded { 2 } else { 1 });
+    if !folded {
+        let most = list.first().map_or(0, |(cost, _)| cost + cost / 8);
+        list.retain(|(cost, _)| *cost <= most);
+    }
     let polished = list.into_iter().map(|(cost, candidate)| {
         if prepared.tree.is_none() && cost == prepared.least() {
             return (cost, candidate);

@@ -8,10 +8,12 @@ pub(super) struct Candidate {
     pub(super) place_of: Vec<u32>,
     /// Whether the candidate was made from the stencil alone.
     pub(super) by_stencil: bool,
+    /// Whether the candidate was made from the shape of the grid and keeps neighbours only partly together.
+    pub(super) folded: bool,
 }
 
 impl Candidate {
     pub(super) fn new(name: &'static str, place_of: Vec<u32>) -> Candidate {
-        Candidate { name, place_of, by_stencil: false }
+        Candidate { name, place_of, by_stencil: false, folded: false }
     }
 }

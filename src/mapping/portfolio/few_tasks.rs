@@ -58,8 +58,8 @@ impl Search {
         let graph = &prepared.graph;
         let (tasks, places) = (graph.len(), distances.len());
         let mut weights = [[0; TASKS]; TASKS];
-        for v in 0..tasks {
-            graph.arcs(v).for_each(|(t, w)| weights[v][t] = w);
+        for (v, row) in weights.iter_mut().enumerate().take(tasks) {
+            graph.arcs(v).for_each(|(t, w)| row[t] = w);
         }
         let fixed: Vec<Option<usize>> = (0..tasks).map(|v| prepared.fixed_place(v)).collect();
         let order = order(&weights, &fixed);
@@ -111,8 +111,8 @@ impl Search {
             let mut next = costs;
             for &other in &self.order[placed + 1..] {
                 let weight = self.weights[task][other];
-                for (q, cost) in next[other].iter_mut().zip(&self.distances[place]) {
-                    *q += weight * cost;
+                for (cost, distance) in next[other].iter_mut().zip(&self.distances[place]) {
+                    *cost += weight * distance;
                 }
             }
             let least = now + self.least(placed + 1, &next);

@@ -80,7 +80,10 @@ const STENCIL: Generator = Generator {
     candidate: |_, offers| {
         let boxes = !offers.list.is_empty();
         let best = stencil::best(offers.prepared, offers.detected.as_ref(), boxes, offers.budget);
-        best.map(|(name, place_of)| Candidate { name, place_of, by_stencil: true })
+        best.map(|(name, place_of)| Candidate {
+            by_stencil: true,
+            ..Candidate::new(name, place_of)
+        })
     },
 };
 
@@ -107,7 +110,7 @@ const GRID_FOLDED: Generator = Generator {
     },
     candidate: |name, offers| {
         let place_of = folded(offers.prepared, offers.detected.as_ref()?)?;
-        Some(Candidate::new(name, place_of))
+        Some(Candidate { folded: true, ..Candidate::new(name, place_of) })
     },
 };
 
