@@ -3,21 +3,18 @@
 //! A folding ([`super::folding`]) gives a dimension of the machine one digit of each dimension of the tasks. The
 //! combinations of these digits are points of a small grid, which has to be laid out along the dimension, a line
 //! or a ring. The layouts that are compared are nested orders of the digits, each with the inner digits running
-//! the same way in all blocks or turning around in every second one, and sweeps across the small grid from one corner
-//! to the opposite one. The best is improved by exchanges of two points. Limits: with more than [`EXCHANGED`] points,
-//! only points that are close are exchanged; with more than [`SWEPT`], none.
+//! the same way in all blocks or turning around in every second one. The best is improved by exchanges of two
+//! points. Limits: with more than [`EXCHANGED`] points, only points that are close are exchanged; with more than
+//! [`IMPROVED`], none.
 
 /// The largest number of points of which any two are exchanged.
 const EXCHANGED: usize = 64;
 
-/// The largest number of points for which sweeps and exchanges are tried.
-const SWEPT: usize = 1024;
+/// The largest number of points for which exchanges are tried.
+const IMPROVED: usize = 1024;
 
 /// Positions between the points that are exchanged, if there are many points.
 const NEAR: usize = 8;
-
-/// How much farther a sweep gets along one digit than along the next one.
-const SLOPES: [f64; 6] = [0.25, 0.5, 0.8, 1.25, 2.0, 4.0];
 
 /// A digit of one dimension of the tasks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,20 +72,13 @@ impl Line {
         best
     }
 
-    /// The best of the nested layouts and the sweeps, improved by exchanges of two points.
+    /// The best nested layout, improved by exchanges of two points.
     pub(super) fn best(&self) -> Layout {
         let mut layout = self.nested();
         let points = self.points();
         let simple = self.digits.len() < 2 && !self.digits.iter().any(|d| d.wrap > 0.0);
-        if points > SWEPT || simple {
+        if points > IMPROVED || simple {
             return layout;
-        }
-        for slope in SLOPES {
-            let positions = self.sweep(slope);
-            let cost = self.cost(&positions);
-            if cost < layout.cost {
-                layout = Layout { cost, positions };
-            }
         }
         self.exchange(&mut layout);
         layout
@@ -122,26 +112,6 @@ impl Line {
             }
         }
         layout.cost = self.cost(&layout.positions);
-    }
-
-    /// Positions by a sweep across the grid of the digits.
-    fn sweep(&self, slope: f64) -> Vec<u32> {
-        let key = |point: usize| {
-            let (mut rest, mut factor, mut key) = (point, 1.0, 0.0);
-            for digit in &self.digits {
-                key += factor * (rest % digit.size) as f64;
-                rest /= digit.size;
-                factor *= slope;
-            }
-            key
-        };
-        let mut order: Vec<usize> = (0..self.points()).collect();
-        order.sort_by(|&a, &b| key(a).total_cmp(&key(b)));
-        let mut positions = vec![0; order.len()];
-        for (position, point) in order.into_iter().enumerate() {
-            positions[point] = position as u32;
-        }
-        positions
     }
 
     /// Positions in nested order: the first digit of `order` runs fastest. With `turning`, a digit runs backwards
@@ -231,16 +201,6 @@ mod tests {
         // There and back again: two ends at distance 1, all other steps have distance 2.
         assert_eq!(line(8, false, &[(8, 1.0, 1.0)]).best().cost, 14.0);
         assert_eq!(line(8, true, &[(8, 1.0, 1.0)]).best().cost, 8.0);
-    }
-
-    /// The least sum for a square of 8×8 points is that of Mitchison and Durbin, less than row by row.
-    #[test]
-    fn a_square_is_laid_out_better_than_row_by_row() {
-        let layout = line(64, false, &[(8, 1.0, 0.0), (8, 1.0, 0.0)]).best();
-        assert!(layout.cost < 8.0 * 7.0 + 8.0 * 56.0, "{}", layout.cost);
-        let mut sorted = layout.positions.clone();
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..64).collect::<Vec<u32>>());
     }
 
     #[test]

@@ -159,7 +159,7 @@ mod tests {
         let mut edges = Vec::new();
         for a in 0..tasks {
             for b in 0..a {
-                if random.next_u64() % 3 != 0 {
+                if !random.next_u64().is_multiple_of(3) {
                     edges.push((a, b, 1 + random.next_u64() % 20));
                 }
             }
