@@ -36,10 +36,11 @@ impl Surveyed {
         let Evidence { rounds, pings, bytes_per_host, seconds: time, .. } = self.evidence;
         let absent = match self.absent.len() {
             0 => String::new(),
-            n => format!("; {n} hosts did not answer"),
+            1 => "; 1 node did not answer".into(),
+            n => format!("; {n} nodes did not answer"),
         };
         format!(
-            "{}{absent} ({rounds} rounds, {pings} pairs, at most {} per host, {})",
+            "{}{absent} ({rounds} rounds, {pings} pairs, at most {} per node, {})",
             self.reason,
             bytes(bytes_per_host),
             seconds(time)
