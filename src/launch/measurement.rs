@@ -175,7 +175,8 @@ impl LaunchRecorder {
     /// A message that the network is not measured, if the user asked for it or for the decisions of this launch.
     pub fn why_not_measured(&self, measuring: &Measuring) -> Option<Message> {
         let why = measuring.objection?;
-        let asked = self.wish() == Measure::On;
+        // A site that asks for it in all launches also means jobs on few nodes, which need no message.
+        let asked = self.settings.measure == Measure::On;
         if !asked && self.settings.verbose < 2 {
             return None;
         }

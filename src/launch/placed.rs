@@ -339,7 +339,10 @@ mod tests {
         };
         let said = ignored.message().unwrap().to_string();
         assert!(said.contains("2 ranks run on another host"), "{said}");
-        assert!(said.contains("(rank 1 is on n0 instead of n1); this launch keeps"), "{said}");
+        assert!(
+            said.contains("(rank 1 is on n0 instead of n1); this launch goes on there"),
+            "{said}"
+        );
         assert!(matches!(at(&[0, 0, 1, 1], &["x", "y"]), RanksFound::Elsewhere { .. }));
         assert!(matches!(at(&[0, 1, 0, 1], &["n1", "n0"]), RanksFound::Elsewhere { ranks: 4, .. }));
     }

@@ -52,3 +52,16 @@ impl Surveyed {
 pub(super) fn count(groups: &[u32]) -> usize {
     groups.iter().max().map_or(0, |&most| most as usize + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_did_not_answer_are_counted() {
+        let surveyed = |absent: &[u32]| Surveyed { absent: absent.to_vec(), ..Surveyed::default() };
+        assert!(surveyed(&[3]).words().contains("; 1 node did not answer ("));
+        assert!(surveyed(&[3, 4]).words().contains("; 2 nodes did not answer ("));
+        assert!(surveyed(&[]).words().contains("at most 0 B per node, "));
+    }
+}
