@@ -42,7 +42,7 @@ node. After a minute the probe is ended (--timeout).
 
 Exit codes: 0 the launch will be recorded; 1 it will not, or only in part; 2 usage or I/O error.";
 
-/// Say what the library would record and reorder in a launch, without running its program
+/// Say what the library would record and reorder, without running the program
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES, long_about = LONG)]
 #[command(override_usage = "rankweave doctor [OPTIONS] -- LAUNCHER [ARGS…]")]
