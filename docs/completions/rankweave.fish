@@ -40,7 +40,7 @@ complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Put
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "export" -d 'Write a matrix, or the order of ranks, for another tool'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "check" -d 'Run a program with permuted ranks and compare its results: is reordering safe for it?'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "compare" -d 'Measure whether a program is faster with reordered ranks, by alternating runs'
-complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Say what the library would record and reorder in a launch, without starting it (except with --probe)'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Say what the library would record and reorder, without running the program'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "env" -d 'List the RANKWEAVE_* variables: value, default, meaning'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "completions" -d 'Print completions for a shell'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "man" -d 'Print the manual page'

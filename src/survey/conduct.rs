@@ -149,7 +149,8 @@ mod tests {
     fn the_levels_are_told_from_the_inside() {
         let leaves: Vec<u32> = (0..8).map(|node| node / 2).collect();
         let outer: Vec<u32> = (0..8).map(|node| node / 4).collect();
-        assert_eq!(reason(&[leaves.clone()], false, false), "8 nodes on 4 switches");
+        let one = std::slice::from_ref(&leaves);
+        assert_eq!(reason(one, false, false), "8 nodes on 4 switches");
         assert_eq!(
             reason(&[outer, leaves], false, false),
             "8 nodes on 4 leaf switches, which are in 2 groups"
