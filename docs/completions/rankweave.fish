@@ -40,7 +40,7 @@ complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Put
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "export" -d 'Write a matrix, or the order of ranks, for another tool'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "check" -d 'Run a program with permuted ranks and compare its results: is reordering safe for it?'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "compare" -d 'Measure whether a program is faster with reordered ranks, by alternating runs'
-complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Say what the library would record and reorder in a launch, without starting it'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "doctor" -d 'Say what the library would record and reorder, without running the program'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "env" -d 'List the RANKWEAVE_* variables: value, default, meaning'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "completions" -d 'Print completions for a shell'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "man" -d 'Print the manual page'
@@ -54,7 +54,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l key -d 'Name
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l topology -d 'Use this topology instead of discovering it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l network -d 'Where the network above the nodes may be learned from' -r -f -a "auto\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l network -d 'Where the network between the nodes may be learned from' -r -f -a "auto\t''
 off\t''
 site\t''
 slurm-address\t''
@@ -83,7 +83,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush -d 'In
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal -d 'Signal on which the matrix recorded so far is stored' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs that may always be reordered' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs to which --deny, checks and slower launches are no objection' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l deny -d 'Programs that are never reordered, but recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"
@@ -92,7 +92,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '
 2\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s v -d 'The same as --verbose; -vv as --verbose=2'
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l dry-run -d 'Print the command that would be executed, and do nothing'
-complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l check-placement -d 'Ask each rank for its host instead of running the program, and compare'
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l check-placement -d 'Ask each rank for its host instead of running the program, and compare with --place'
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand show" -l kind -d 'Which kinds of traffic: p2p, collective, onesided or all' -r -f -a "p2p\t'Sends of every form'
@@ -177,9 +177,9 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topolo
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this file: XML of hwloc (lstopo --of xml FILE), or a listing of /sys (gather-machine)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l timeout -d 'With a launch: time after which the launcher and its processes are ended; the launch of --measure has no limit' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l store -d 'Directory where matrices are kept between launches' -r -F
-complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print the topology as JSON; up to 64 slots with the distances of all pairs'
-complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l measure -d 'First run the launch with its program, and measure the network between its nodes'
-complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l kept -d 'List the networks that are kept in the store: measured ones, and answers of large descriptions'
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print the topology as JSON; with at most 64 slots, also the distances of all pairs'
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l measure -d 'Before that, run the whole launch, really with its program, and measure the network'
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l kept -d 'List the networks that are kept in the store: measured ones, and extracts of large network descriptions'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l forget -d 'Remove the networks that are kept in the store'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l store -d 'Directory where matrices are kept between launches' -r -F
@@ -273,7 +273,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l key -d 'N
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l topology -d 'Use this topology instead of discovering it' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l slots -d 'With --topology: the slot of each process, in launcher rank order' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l network -d 'Where the network above the nodes may be learned from' -r -f -a "auto\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l network -d 'Where the network between the nodes may be learned from' -r -f -a "auto\t''
 off\t''
 site\t''
 slurm-address\t''
@@ -302,7 +302,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal on which the matrix recorded so far is stored' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
-complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs that may always be reordered' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs to which --deny, checks and slower launches are no objection' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l deny -d 'Programs that are never reordered, but recorded' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"

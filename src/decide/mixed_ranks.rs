@@ -44,12 +44,8 @@ impl Mistake {
     /// What the processes did, for a sentence that begins with how many.
     pub fn words(self) -> &'static str {
         match self {
-            Mistake::NewNumbers => {
-                "sent on the old communicator to the ranks that their neighbours have in the new one"
-            }
-            Mistake::OldRank => {
-                "sent on the new communicator to the neighbours of their rank in the old one"
-            }
+            Mistake::NewNumbers => "used rank numbers of the new communicator on the old one",
+            Mistake::OldRank => "used their old rank to choose neighbours in the new communicator",
         }
     }
 }

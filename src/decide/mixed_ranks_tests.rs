@@ -249,7 +249,7 @@ fn statements_of_a_call_come_together() {
     }
     let said = tallies.verdict().unwrap();
     assert!(said.starts_with("after MPI_Cart_create gave new ranks, 1"), "{said}");
-    assert!(said.contains("on the old communicator"), "{said}");
+    assert!(said.contains("used rank numbers of the new communicator on the old one"), "{said}");
 }
 
 proptest! {

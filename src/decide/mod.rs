@@ -112,7 +112,7 @@ pub fn decide(
     let question = Question { graph: &graph, traffic, topology, slot_of_process, options };
     let before = question.cost(&identity(tasks));
     if before.total() == 0 {
-        return Ok(stay(tasks, 0, kept(wording::NOTHING_TRAVELS)));
+        return Ok(stay(tasks, 0, wording::nothing_travels(graph.edges())));
     }
     let mut budget = Budget::within(options.time_limit);
     let outcome = Auto.map(&problem, &mut budget)?;
@@ -196,7 +196,10 @@ mod tests {
         let mut sorted = answer.process_of_task.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, (0..8).collect::<Vec<u32>>());
-        assert_eq!(answer.reason, "predicted hop-bytes 39.1 KiB → 3.91 KiB (-90.0 %)");
+        assert_eq!(
+            answer.reason,
+            "a better rank order was found: predicted hop-bytes 39.1 KiB → 3.91 KiB (-90.0 %)"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! ([`crate::metrics::RailLoads`]), and the tasks of each node are exchanged so that they share the rails ([`rails::spread`]).
 
 use super::order_cost::OrderCost;
-use super::{Decision, Options, check, kept, stay, wording};
+use super::{Decision, Options, check, stay, wording};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::{identity, is_permutation};
 use crate::mapping::rails;
@@ -47,7 +47,7 @@ impl Question<'_> {
         }
         let before = self.cost(&identity(tasks));
         if before.total() == 0 {
-            return Ok(stay(tasks, 0, kept(wording::NOTHING_TRAVELS)));
+            return Ok(stay(tasks, 0, wording::nothing_travels(self.graph.edges())));
         }
         let after = self.cost(&process_of_task);
         Ok(self.concluded(&before, &after, process_of_task))

@@ -3,8 +3,13 @@
 use super::order_cost::OrderCost;
 use crate::base::quantity::bytes;
 
-/// The launcher's order costs nothing.
-pub(super) const NOTHING_TRAVELS: &str = "no bytes travel between different places";
+/// The launcher's order costs nothing: there is no traffic, or the topology charges nothing for it.
+pub(super) fn nothing_travels(edges: usize) -> String {
+    kept(match edges {
+        0 => "the ranks send each other nothing",
+        _ => "all traffic of the ranks is between places at distance 0",
+    })
+}
 
 /// The sentence of a decision against another rank order, with its reason.
 pub fn kept(why: &str) -> String {
@@ -16,7 +21,11 @@ pub(super) fn predicted(before: &OrderCost, after: &OrderCost) -> String {
     let figures = |what: &str, before: u128, after: u128| {
         format!("{what} {} → {} ({})", bytes(before), bytes(after), change(before, after))
     };
-    let mut text = figures("predicted hop-bytes", before.hop_bytes, after.hop_bytes);
+    let mut text = figures(
+        "a better rank order was found: predicted hop-bytes",
+        before.hop_bytes,
+        after.hop_bytes,
+    );
     if let (Some(before), Some(after)) = (&before.rails, &after.rails) {
         let [before, after] = [before, after].map(|rails| u128::from(rails.busiest));
         text.push_str(&figures(", bytes of the busiest rail", before, after));
@@ -71,7 +80,7 @@ mod tests {
     fn no_gain_is_shown_as_zero() {
         assert_eq!(
             predicted(&cost(2048, None), &cost(1024, None)),
-            "predicted hop-bytes 2.00 KiB → 1.00 KiB (-50.0 %)"
+            "a better rank order was found: predicted hop-bytes 2.00 KiB → 1.00 KiB (-50.0 %)"
         );
         assert_eq!(
             too_little_gain(0.01, 2.0, false),
@@ -83,10 +92,17 @@ mod tests {
     }
 
     #[test]
+    fn a_cost_of_zero_has_two_reasons() {
+        assert!(nothing_travels(0).ends_with("the ranks send each other nothing"));
+        assert!(nothing_travels(3).ends_with("at distance 0"));
+    }
+
+    #[test]
     fn rails_are_told_where_they_matter() {
         assert_eq!(
             predicted(&cost(1000, Some(2048)), &cost(1010, Some(1024))),
-            "predicted hop-bytes 1000 B → 1010 B (+1.0 %), bytes of the busiest rail 2.00 KiB → 1.00 KiB (-50.0 %)"
+            "a better rank order was found: predicted hop-bytes 1000 B → 1010 B (+1.0 %), \
+             bytes of the busiest rail 2.00 KiB → 1.00 KiB (-50.0 %)"
         );
         assert!(predicted(&cost(7, Some(3)), &cost(7, Some(2))).contains("(unchanged)"));
         assert!(too_little_gain(1.0, 2.0, true).contains("of the cost of hop-bytes and rails"));

@@ -7,9 +7,9 @@
 //! inside the node: the ranks of a node get its places in ascending order. What only a change of places inside nodes
 //! would gain is therefore no reason to place anything.
 
-use super::{Action, Known, LaunchRecorder, MappingProblem, PlacedRanks, Policy, Reason};
+use super::{Action, Known, LaunchRecorder, MappingProblem, Message, PlacedRanks, Policy, Reason};
 use crate::base::error::Result;
-use crate::decide::{self, Decision, kept};
+use crate::decide::{self, Decision};
 use crate::metrics;
 use crate::options::Settings;
 use crate::store::Placement;
@@ -21,8 +21,8 @@ pub enum BeforeLaunch {
     Place(PlacedRanks, String),
     /// Nothing is stored from which an order could be found.
     NothingStored,
-    /// The launcher's own order stays, for this reason.
-    Keep(String),
+    /// The launcher's own order stays, for this reason, perhaps with advice.
+    Keep(Message),
 }
 
 impl BeforeLaunch {
@@ -47,9 +47,10 @@ impl BeforeLaunch {
             }
             (_, Reason::OnlyRecords | Reason::SwitchedOff | Reason::Shuffles) => {
                 let mode = settings.mode.name();
-                return Ok(BeforeLaunch::Keep(kept(&format!("the mode is {mode}"))));
+                let why = "no rank order is computed before the launch, because the mode is";
+                return Ok(BeforeLaunch::Keep(Message::new(format!("{why} {mode}"))));
             }
-            _ => return Ok(BeforeLaunch::Keep(policy.sentence())),
+            _ => return Ok(BeforeLaunch::Keep(Message::new(policy.sentence()))),
         }
         let mut recorder = LaunchRecorder::new(known, &policy, settings);
         let sources = recorder.unasked_sources();
@@ -70,21 +71,26 @@ impl BeforeLaunch {
             }
         };
         if !decision.changed {
-            return Ok(BeforeLaunch::Keep(decision.reason));
+            return Ok(BeforeLaunch::Keep(Message::new(decision.reason)));
         }
         let order = by_node(&decision.process_of_task, &placement.node_of_process);
         let decision = judged(&problem, order, decision)?;
         if !decision.changed {
-            return Ok(BeforeLaunch::Keep(kept(
-                "what another order gains is inside the nodes, where a launcher gives the places",
-            )));
+            let why = Message::new(
+                "another order would only save traffic inside the nodes, where the launcher chooses the cores",
+            );
+            return Ok(BeforeLaunch::Keep(
+                why.advice("use --place library, which chooses them, too"),
+            ));
         }
         let (predicted, reason) =
             ((decision.cost_before, decision.cost_after), decision.reason.clone());
         let settled = recorder.settle(Decision { reason: String::new(), ..decision });
         if settled.process_of_task.is_empty() {
-            let said = settled.messages.last().map(ToString::to_string).unwrap_or_default();
-            return Ok(BeforeLaunch::Keep(said));
+            let why = settled.messages.into_iter().next_back();
+            return Ok(BeforeLaunch::Keep(why.unwrap_or_else(|| {
+                Message::new("the times of earlier launches speak against it")
+            })));
         }
         let placed = PlacedRanks::new(
             &settled.process_of_task,
@@ -185,7 +191,7 @@ mod tests {
         assert_eq!(decide(&settings), BeforeLaunch::NothingStored);
         stored(&store);
         let BeforeLaunch::Place(placed, reason) = decide(&settings) else { panic!("not placed") };
-        assert!(reason.starts_with("predicted hop-bytes"), "{reason}");
+        assert!(reason.contains("found: predicted hop-bytes"), "{reason}");
         let node = |task: usize| placed.process_of_task[task] / 4;
         assert!((0..4).all(|task| node(task) == node(task + 4)), "{placed:?}");
         assert_eq!(placed.process_of_task[0], 0);
@@ -217,7 +223,8 @@ mod tests {
             let mut other = Settings::default();
             other.set(name, value).unwrap();
             let BeforeLaunch::Keep(said) = decide(&other) else { panic!("{name} is ignored") };
-            assert!(said.contains(why), "{said}");
+            let said = said.to_string();
+            assert!(said.contains(why) && !said.contains("kept: the mode"), "{said}");
         }
     }
 
@@ -236,7 +243,8 @@ mod tests {
         let settings = Settings::default();
         let decided = BeforeLaunch::decide(known(&store, &settings), &settings, &placement, 5);
         let BeforeLaunch::Keep(said) = decided.unwrap() else { panic!("placed") };
-        assert!(said.contains("inside the nodes"), "{said}");
+        let said = said.to_string();
+        assert!(said.contains("inside the nodes") && said.contains("try: use --place"), "{said}");
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 
 use super::machine::LaunchMachine;
 use super::{AskedSources, NewRanks, UserTopology, random_permutation};
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::Result;
 use crate::decide;
 use crate::mapping::TaskGrid;
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
@@ -137,8 +137,7 @@ impl RankRequest<'_> {
         settings: &Settings,
         placement: Option<&Placement>,
     ) -> Result<(Box<dyn Topology>, Vec<usize>)> {
-        let unknown =
-            || Error::new(ErrorKind::Infeasible, "the places of the processes are unknown");
+        let unknown = LaunchMachine::unknown_places;
         let by_host_name = UserTopology::by_host_name(settings, placement).is_some();
         if !by_host_name && let Some(given) = UserTopology::read(settings, self.processes) {
             let given = given?;

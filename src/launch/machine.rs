@@ -63,11 +63,15 @@ impl LaunchMachine {
         Ok(LaunchMachine { choice, ..machine })
     }
 
+    /// The error of a launch whose processes could not find out where they run.
+    pub(super) fn unknown_places() -> Error {
+        Error::new(ErrorKind::Infeasible, "the places of the processes could not be found")
+            .advise("describe the machine with --topology")
+    }
+
     /// The machine of processes with these places, on a network if one is known.
     fn on(placement: Option<&Placement>, network: Option<&HostNetwork>) -> Result<LaunchMachine> {
-        let placement = placement.ok_or_else(|| {
-            Error::new(ErrorKind::Infeasible, "the places of the processes could not be found")
-        })?;
+        let placement = placement.ok_or_else(LaunchMachine::unknown_places)?;
         let processes = Processes {
             node_of_process: &placement.node_of_process,
             place_of_process: &placement.place_of_process,

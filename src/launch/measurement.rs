@@ -39,7 +39,7 @@ impl MeasurementFacts {
         match self.wish {
             Measure::Off => Some("measuring is switched off (--measure off, or by the site)"),
             _ if self.nodes < FEWEST_HOSTS => Some("the job has fewer than 4 nodes"),
-            _ if !self.has_names => Some("nodes have no name or the same one"),
+            _ if !self.has_names => Some("some nodes have no name, or two have the same name"),
             Measure::On => None,
             _ if !self.searches => Some("no rank order is searched for"),
             _ if self.is_described => Some("the network is described"),
@@ -172,6 +172,23 @@ impl LaunchRecorder {
         Measuring { objection: facts.objection(), sources }
     }
 
+    /// A message that the network is not measured, if the user asked for it or for the decisions of this launch.
+    pub fn why_not_measured(&self, measuring: &Measuring) -> Option<Message> {
+        let why = measuring.objection?;
+        // A site that asks for it in all launches also means jobs on few nodes, which need no message.
+        let asked = self.settings.measure == Measure::On;
+        if !asked && self.settings.verbose < 2 {
+            return None;
+        }
+        let message = Message::new(format!("the network is not measured, because {why}"));
+        Some(match asked {
+            true => message.meaning(
+                "this launch takes all nodes as equally far from each other, unless a source knows the network",
+            ),
+            false => Message::new(format!("{}: {message}", self.key)),
+        })
+    }
+
     /// The sources of the network before they are asked, or after a survey, whose result they have not told yet.
     pub fn unasked_sources(&self) -> AskedSources {
         AskedSources::NotYet(self.storage.store().cloned())
@@ -198,7 +215,10 @@ impl LaunchRecorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::{Known, Policy, Processes, Program};
     use crate::matrix::{SparseMatrix, Traffic};
+    use crate::options::Settings;
+    use crate::store::Store;
 
     #[test]
     fn the_network_is_measured_where_it_could_matter() {
@@ -250,6 +270,36 @@ mod tests {
             .map(|(a, b)| (a, b, Traffic { bytes: 1000, messages: 1 }))
             .collect();
         CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks as usize, &entries))
+    }
+
+    #[test]
+    fn a_launch_that_was_told_to_measure_and_cannot_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let nowhere = std::path::PathBuf::new();
+        let said = |measure, verbose, nodes: &[u32], names: &[&str]| {
+            let site = Some(nowhere.clone());
+            let settings = Settings { measure, verbose, site, ..Settings::default() };
+            let alike = Processes { complete: true, one_program: true, spawned: false };
+            let store = Ok(Store::open(directory.path()));
+            let known = Known::read(&settings, Program::default(), store, nodes.len(), alike, None);
+            let policy = Policy::of(&known.facts);
+            let recorder = LaunchRecorder::new(known, &policy, &settings);
+            let names = names.iter().map(ToString::to_string).collect();
+            let placement = Placement::of_nodes(nodes.to_vec(), names);
+            let measuring = recorder.measuring(Some(&placement));
+            recorder.why_not_measured(&measuring).map(|message| message.to_string())
+        };
+        let few = said(Measure::On, 0, &[0, 1, 2], &["a", "b", "c"]).unwrap();
+        assert_eq!(
+            few,
+            "the network is not measured, because the job has fewer than 4 nodes; this launch takes all nodes \
+             as equally far from each other, unless a source knows the network"
+        );
+        let twice = said(Measure::On, 0, &[0, 1, 2, 3], &["a", "b", "c", "c"]).unwrap();
+        assert!(twice.contains("two have the same name"), "{twice}");
+        assert_eq!(said(Measure::On, 0, &[0, 1, 2, 3], &["a", "b", "c", "d"]), None);
+        assert_eq!(said(Measure::Auto, 1, &[0, 1, 2], &["a", "b", "c"]), None);
+        assert!(said(Measure::Auto, 2, &[0, 1, 2], &["a", "b", "c"]).is_some());
     }
 
     #[test]

@@ -18,6 +18,23 @@ impl Message {
         Message { happened: happened.into(), meaning: None, advice: None }
     }
 
+    /// What happened, without the rest.
+    pub fn happened(&self) -> &str {
+        &self.happened
+    }
+
+    /// Puts words in front of what happened.
+    #[must_use]
+    pub(super) fn beginning(mut self, words: &str) -> Self {
+        self.happened.insert_str(0, words);
+        self
+    }
+
+    /// What the user can do, if that was said.
+    pub fn what_to_do(&self) -> Option<&str> {
+        self.advice.as_deref()
+    }
+
     /// Adds what it means for this launch.
     #[must_use]
     pub fn meaning(mut self, meaning: impl Into<String>) -> Self {

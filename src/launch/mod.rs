@@ -35,6 +35,7 @@ mod recorder;
 mod shuffle;
 mod storage;
 mod user_topology;
+mod whose_matrix;
 
 pub use action::{Action, NewRanks};
 pub use asked_sources::{AskedSources, choice_for, site_files};

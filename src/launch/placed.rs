@@ -202,13 +202,12 @@ impl RanksFound {
             RanksFound::Elsewhere { ranks, first, on, meant } => {
                 let instead =
                     meant.as_ref().map(|m| format!(" instead of {m}")).unwrap_or_default();
-                let (ranks, are) = match ranks {
-                    1 => ("1 rank".to_string(), "is"),
-                    n => (format!("{n} ranks"), "are"),
+                let (ranks, run, they_were) = match ranks {
+                    1 => ("1 rank".to_string(), "runs", "it was"),
+                    n => (format!("{n} ranks"), "run", "they were"),
                 };
                 format!(
-                    "the launcher ignored the places of the ranks: {ranks} {are} on another host \
-                     than in its file (rank {first} is on {on}{instead})"
+                    "{ranks} {run} on another host than {they_were} meant for (rank {first} is on {on}{instead})"
                 )
             }
         }
@@ -218,8 +217,8 @@ impl RanksFound {
     pub fn message(&self) -> Option<Message> {
         (*self != RanksFound::AsMeant).then(|| {
             Message::new(self.problem())
-                .meaning("this launch keeps the order that the launcher gave")
-                .advice("--place library, which needs nothing of the launcher")
+                .meaning("this launch goes on there, and counts as one in the launcher's order")
+                .advice("use --place library")
         })
     }
 }
@@ -252,7 +251,7 @@ fn list_text(list: &[u32]) -> String {
 
 fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::Format, format!("the places of the ranks cannot be read: {what}"))
-        .advise("start the job with the version of rankweave that the library has")
+        .advise(format!("unset {PLACED}, or start the job with `rankweave run`"))
 }
 
 /// Reads what [`list_text`] wrote.
@@ -279,7 +278,9 @@ fn list_of(text: &str) -> Result<Vec<u32>> {
 fn parse_text(text: &str) -> Result<PlacedRanks> {
     let parts: Vec<&str> = text.split(':').collect();
     let [VERSION, hosts, host_of_rank, process_of_task, before, after] = parts[..] else {
-        return Err(wrong("it has another version"));
+        // The command and the library can be of different installations.
+        return Err(wrong("they have another version, or parts are missing")
+            .advise("start the job with a `rankweave` of the same version as the library"));
     };
     let hash = |text: &str| u64::from_str_radix(text, 16).map_err(|_| wrong("a host is damaged"));
     let cost = |text: &str| text.parse::<u128>().map_err(|_| wrong("a number is damaged"));
@@ -337,8 +338,11 @@ mod tests {
             panic!("{ignored:?}")
         };
         let said = ignored.message().unwrap().to_string();
-        assert!(said.contains("2 ranks are on another host"), "{said}");
-        assert!(said.contains("(rank 1 is on n0 instead of n1); this launch keeps"), "{said}");
+        assert!(said.contains("2 ranks run on another host"), "{said}");
+        assert!(
+            said.contains("(rank 1 is on n0 instead of n1); this launch goes on there"),
+            "{said}"
+        );
         assert!(matches!(at(&[0, 0, 1, 1], &["x", "y"]), RanksFound::Elsewhere { .. }));
         assert!(matches!(at(&[0, 1, 0, 1], &["n1", "n0"]), RanksFound::Elsewhere { ranks: 4, .. }));
     }

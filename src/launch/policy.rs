@@ -147,6 +147,7 @@ impl Policy {
             Reason::NoMatrix { asked: true } => {
                 Message::new(format!("no usable matrix is stored for {}", self.key))
                     .meaning("this launch records in the launcher's order")
+                    .advice("run the program once to its end, or see 'rankweave list --all'")
             }
             Reason::Overtaken(tool) => Message::new(format!(
                 "{tool} receives MPI calls before this library and does not pass them to it"
@@ -162,8 +163,8 @@ impl Policy {
             .meaning(KEEPS)
             .advice("start the job with `rankweave run`"),
             Reason::DifferentPrograms => Message::new(
-                "the processes of this job run different programs or have different arguments, so that \
-                 no process can take over the task of another",
+                "the processes of this job run different programs or have different arguments, and no rank \
+                 order can be used for such jobs",
             )
             .meaning(KEEPS),
             Reason::CheckUnreadable(error) => Message::from(error).meaning(KEEPS),

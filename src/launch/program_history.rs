@@ -36,15 +36,18 @@ impl ProgramHistory {
             return None;
         }
         let measured = LaunchTimes::of(&self.launches, self.work, places);
-        let why = match measured.judgement() {
-            Judgement::Slower => "reordered launches were slower",
-            Judgement::Doubtful => {
-                "reordered launches look slower, and the launcher's order was measured only once"
+        let (why, meaning) = match measured.judgement() {
+            Judgement::Slower => {
+                ("reordered launches were slower", "this launch keeps the launcher's order")
             }
+            Judgement::Doubtful => (
+                "reordered launches look slower, but the launcher's order was timed only once",
+                "this launch keeps the launcher's order and times it again",
+            ),
             Judgement::TooFew | Judgement::Faster | Judgement::Same => return None,
         };
         let message = Message::new(format!("{why}: {}", measured.words()))
-            .meaning("this launch keeps the launcher's order")
+            .meaning(meaning)
             .advice("use --mode reorder to reorder in spite of this");
         Some((kept(why), message))
     }
@@ -96,7 +99,7 @@ impl ProgramHistory {
             match measured.judgement() {
                 Judgement::Slower => text.push_str("; the next launch keeps the launcher's order"),
                 Judgement::Doubtful => {
-                    text.push_str("; the next launch measures the launcher's order again");
+                    text.push_str("; the next launch times the launcher's order again");
                 }
                 Judgement::TooFew | Judgement::Faster | Judgement::Same => {}
             }
@@ -164,7 +167,7 @@ mod tests {
         assert!(message.to_string().contains("measured time 10.1 s → 20.2 s"), "{message}");
         assert_eq!(slower.objection(places() + 1), None, "elsewhere");
         let doubtful = history(&[10.0], &[20.0, 20.5], true);
-        assert!(doubtful.objection(places()).unwrap().0.ends_with("measured only once"));
+        assert!(doubtful.objection(places()).unwrap().0.ends_with("timed only once"));
         for history in [
             history(&[10.0, 10.2], &[20.0, 20.5], false),
             history(&[10.0], &[20.0], true),

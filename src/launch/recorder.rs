@@ -2,19 +2,20 @@
 //! becomes the record.
 
 use super::program_history::ProgramHistory;
+use super::whose_matrix::whose_matrix;
 use super::{
     Action, AskedSources, Instructions, Known, MappingProblem, Message, PlacedRanks, Policy,
     Program, RanksFound, Storage, UserList, UserTopology,
 };
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::quantity::{bytes, seconds, whole_percent};
 use crate::decide::mixed_ranks::Tallies;
 use crate::decide::{Decision, kept};
 use crate::matrix::{Collected, CommMatrix, Kind};
-use crate::options::Settings;
+use crate::options::{Settings, Spill};
 use crate::store::{
-    self, Constructed, Finding, Fit, Fitting, InMpi, Launch, LaunchMode, Placement, Record,
-    Unfinished, Verdict, spill,
+    self, Constructed, Finding, Fitting, InMpi, Launch, LaunchMode, Placement, Record, Unfinished,
+    Verdict, spill,
 };
 use std::time::Duration;
 
@@ -42,8 +43,8 @@ pub struct LaunchRecorder {
     by_host_name: bool,
     /// What is known of the network above the nodes, in one sentence.
     network: Option<String>,
-    /// Descriptions of the network that cannot be used.
-    network_problems: Vec<String>,
+    /// Descriptions of the network that cannot be used, and why.
+    network_problems: Vec<Error>,
     /// Hash of the places of this launch, for comparison with earlier ones.
     places: u32,
     /// The verbosity from which on the user is told whose matrix is used, and the sentence about it.
@@ -54,29 +55,12 @@ pub struct LaunchRecorder {
     found: Option<(RanksFound, Placement)>,
 }
 
-/// The verbosity from which on the user is told whose matrix a launch uses and why, and the sentence about it.
-fn source(Fitting { record, fit }: &Fitting) -> (u8, String) {
-    const LONGEST: usize = 100;
-    let arguments = record.command.get(1..).unwrap_or_default().join(" ");
-    let shown: String = arguments.chars().take(LONGEST).collect();
-    let more = if shown.len() < arguments.len() { "…" } else { "" };
-    match *fit {
-        Fit::OtherKind | Fit::Chosen if record.launch.mode == LaunchMode::Import => {
-            (2, "an imported matrix is used".into())
-        }
-        Fit::SameKind => (2, "the matrix of a launch with the same arguments is used".into()),
-        Fit::Chosen => (
-            1,
-            format!("the matrix that 'rankweave use' chose is used (arguments '{shown}{more}')"),
-        ),
-        Fit::OtherKind => (
-            1,
-            format!(
-                "no launch with these arguments and this MPI library is stored; the matrix of a \
-                 launch with the arguments '{shown}{more}' is used"
-            ),
-        ),
-    }
+/// The message about a description of the network that cannot be used.
+fn unused_description(error: &Error) -> Message {
+    Message::from(error).beginning("a description of the network cannot be used: ").meaning(
+        "this launch asks the next source; if no source knows the network, all nodes count as equally far from \
+         each other",
+    )
 }
 
 /// The ranks of a launch after a decision.
@@ -113,7 +97,7 @@ impl LaunchRecorder {
     /// A recorder for a launch that follows this policy.
     pub fn new(known: Known, policy: &Policy, settings: &Settings) -> LaunchRecorder {
         let Known { facts, program, storage, fitting, placed, .. } = known;
-        let source = fitting.as_ref().map(source);
+        let source = fitting.as_ref().map(whose_matrix);
         let counts = facts.is_left_to_us();
         let (history, matrix, before) = match fitting {
             Some(Fitting { record, .. }) => {
@@ -248,17 +232,17 @@ impl LaunchRecorder {
         }
         if let Some(choice) = &problem.choice {
             self.network = Some(choice.sentence());
-            self.network_problems = choice.problems().map(String::from).collect();
+            self.network_problems = choice.problems().cloned().collect();
         }
         let placement = self.placement(placement.cloned());
         self.places = store::places_of(&placement.node_of_process, &placement.node_names);
         Ok(Some(problem))
     }
 
-    /// Notes that no permutation was found for this launch.
-    pub fn gave_up(&mut self, why: &str) -> Message {
-        self.decision = kept(why);
-        Message::new(why).meaning("this launch keeps the launcher's order")
+    /// Notes that no permutation was found for this launch. `why` says what happened, perhaps with advice.
+    pub fn gave_up(&mut self, why: Message) -> Message {
+        self.decision = kept(why.happened());
+        why.meaning("this launch keeps the launcher's order")
     }
 
     /// The ranks of this launch after a decision. The times of earlier launches can overrule it.
@@ -269,10 +253,7 @@ impl LaunchRecorder {
         {
             messages.push(Message::new(format!("{}: {source}", self.key)));
         }
-        for problem in std::mem::take(&mut self.network_problems) {
-            let message = Message::new(format!("a description of the network {problem}"));
-            messages.push(message.meaning("this launch does without it"));
-        }
+        messages.extend(std::mem::take(&mut self.network_problems).iter().map(unused_description));
         if self.settings.verbose >= 2 {
             let network = self.network.take().map(|network| format!("{}: {network}", self.key));
             messages.extend(network.map(Message::new));
@@ -339,8 +320,12 @@ impl LaunchRecorder {
         if end.collected.incomplete {
             let message = Message::new(
                 "the matrix could not be gathered on rank 0 (an MPI error, or too little memory there)",
-            );
-            let said = message.meaning("nothing is stored").advice("run 'rankweave recover'");
+            )
+            .meaning("nothing is stored");
+            let said = match self.settings.spill {
+                Spill::Off => message,
+                _ => message.advice("run 'rankweave recover' on each node of the job"),
+            };
             return (vec![said], false);
         }
         let job = end.instructions.job.id;

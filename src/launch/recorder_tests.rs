@@ -139,8 +139,34 @@ fn without_the_rows_of_all_processes_nothing_is_stored() {
     end.collected.incomplete = true;
     let (said, is_kept) = recorder.keep(end, user());
     assert!(!is_kept);
-    assert!(said[0].to_string().ends_with("nothing is stored; try: run 'rankweave recover'"));
+    let advised = "nothing is stored; try: run 'rankweave recover' on each node of the job";
+    assert!(said[0].to_string().ends_with(advised), "{said:?}");
     assert!(store.list().unwrap().is_empty());
+    // Without spill files there is nothing to recover.
+    let off = Settings { spill: crate::options::Spill::Off, ..settings() };
+    let (recorder, policy) = self::recorder(&store, &off);
+    let instructions = Instructions::of(&policy, &off, TASKS);
+    let mut end = self::end(&instructions);
+    end.collected.incomplete = true;
+    let (said, _) = recorder.keep(end, user());
+    assert!(said[0].to_string().ends_with("nothing is stored"), "{said:?}");
+}
+
+#[test]
+fn the_advice_comes_last_and_is_no_part_of_the_decision() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    let (mut recorder, policy) = self::recorder(&store, &settings());
+    let kind = crate::base::error::ErrorKind::Infeasible;
+    let error = crate::base::error::Error::new(kind, "a slot is missing").advise("add a slot");
+    let said = recorder.gave_up(Message::from(&error)).to_string();
+    assert_eq!(said, "a slot is missing; this launch keeps the launcher's order; try: add a slot");
+    let instructions = Instructions::of(&policy, &settings(), TASKS);
+    let record = recorder.record(end(&instructions));
+    assert_eq!(record.launch.decision, "the launcher's order is kept: a slot is missing");
+    let said = unused_description(&error).to_string();
+    assert!(said.starts_with("a description of the network cannot be used: a slot is missing; "));
+    assert!(said.ends_with("as equally far from each other; try: add a slot"), "{said}");
 }
 
 /// Statements of sixteen processes that all show the sign of a mistake.
@@ -196,7 +222,12 @@ fn a_record_that_the_store_refuses_waits_on_the_node() {
     let (said, is_kept) = Storage::Store(store.clone()).keep(&record, &off, user());
     assert!(!is_kept);
     let said = said.unwrap().to_string();
-    assert!(said.contains("is not stored (RANKWEAVE_SPILL is off); try: "), "{said}");
+    assert!(
+        said.contains(
+            "is not stored, and it cannot wait on this node, because --spill is off; try: "
+        ),
+        "{said}"
+    );
     let here = crate::options::Spill::Directory(directory.path().into());
     let nowhere = crate::options::Spill::Directory(file);
     let (said_then, is_kept) = Storage::Store(store.clone()).keep(&record, &nowhere, user());
@@ -283,13 +314,17 @@ fn a_launch_that_the_launcher_placed_is_recorded_as_reordered() {
     assert!(said[0].contains("ranks placed by the launcher"), "{said:?}");
 
     let (record, told, order, said) = keep(placed_recorder(&store), &[0, 0, 1, 1], 6);
-    assert!(told.unwrap().to_string().contains("2 ranks are on another host"));
+    assert!(told.unwrap().to_string().contains("2 ranks run on another host"));
     assert_eq!(said.len(), 1, "it is said once: {said:?}");
     assert!(order.process_of_task.is_empty());
     assert_eq!(record.launch.mode, LaunchMode::Misplaced);
     assert!(record.launch.process_of_task.is_empty() && !record.history.last().unwrap().reordered);
     assert_eq!(record.launch.predicted, (0, 0));
-    assert!(record.launch.decision.contains("the launcher ignored"), "{}", record.launch.decision);
+    assert!(
+        record.launch.decision.contains("than they were meant for"),
+        "{}",
+        record.launch.decision
+    );
 }
 
 #[test]

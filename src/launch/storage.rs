@@ -28,6 +28,10 @@ pub(super) struct StoreLookup {
     pub message: Option<Message>,
 }
 
+/// What it means that there is no store.
+const NOTHING_STORED: &str =
+    "this launch has no matrix for a new rank order, and its record is not stored";
+
 impl StoreLookup {
     /// Looks for the record of a job of `tasks` tasks under a key that fits a launch of this `kind` (the hash
     /// of its arguments and MPI library). `spill` says whether records may wait
@@ -43,7 +47,7 @@ impl StoreLookup {
         let store = match store {
             Ok(store) => store,
             Err(error) => {
-                let message = Message::from(&error).meaning("nothing is stored");
+                let message = Message::from(&error).meaning(NOTHING_STORED);
                 return found(Storage::Nowhere, None, Some(message));
             }
         };
@@ -56,7 +60,7 @@ impl StoreLookup {
                 ))
                 .meaning("this launch neither uses nor replaces it, and stores nothing")
                 .advice(
-                    "use another key (RANKWEAVE_KEY), or the default key, without RANKWEAVE_KEY",
+                    "use another key (--key or RANKWEAVE_KEY), or neither of them for the default key",
                 );
                 found(Storage::Nowhere, None, Some(message))
             }
@@ -67,7 +71,11 @@ impl StoreLookup {
                 found(Storage::Store(store), fitting, None)
             }
             Err(error) => {
-                let message = Message::from(&error);
+                // The advice of a reader is for people who read the file. Here it is moved out of the way.
+                let message = match error.kind() {
+                    ErrorKind::Format => Message::new(error.problem()),
+                    _ => Message::from(&error),
+                };
                 let stays = matches!(error.kind(), ErrorKind::NewerVersion | ErrorKind::Io);
                 let fitting = store.fitting_beside(key, tasks, kind, None);
                 let (storage, meaning) = match spill {
@@ -78,7 +86,7 @@ impl StoreLookup {
                         Storage::Store(store),
                         "the damaged file is kept under another name, and this launch records a new matrix",
                     ),
-                    Spill::Off => (Storage::Nowhere, "nothing is stored in this launch"),
+                    Spill::Off => (Storage::Nowhere, "the record of this launch is not stored"),
                     _ => (
                         Storage::Waits(store, error),
                         "the record of this launch will wait on this node until 'rankweave recover' \
@@ -87,6 +95,7 @@ impl StoreLookup {
                 };
                 let used = match fitting {
                     Some(_) => "this launch uses the matrix of another stored launch; ",
+                    None if stays => "this launch has no matrix for a new rank order; ",
                     None => "",
                 };
                 let meaning = format!("{used}{meaning}");
@@ -149,7 +158,7 @@ fn keep_on_node(
         Spill::Off => Vec::new(),
         _ => candidates(spill.directory()),
     };
-    let mut reason = "RANKWEAVE_SPILL is off".to_string();
+    let mut reason = None;
     for directory in directories {
         // The user may type the command in any directory.
         let directory = std::path::absolute(&directory).unwrap_or(directory);
@@ -162,16 +171,22 @@ fn keep_on_node(
                     directory.display()
                 ));
             }
-            Err(error) => reason = error.problem(),
+            Err(error) => reason = Some(error.problem()),
         }
     }
-    let files = match spill {
-        Spill::Off => "",
-        _ => {
-            "; the spill files of its processes stay on their nodes until 'rankweave recover' stores them"
+    let what = "the matrix of this launch is not stored";
+    Err(match (spill, reason) {
+        (Spill::Off, _) => {
+            format!("{what}, and it cannot wait on this node, because --spill is off")
         }
-    };
-    Err(format!("the matrix of this launch is not stored ({reason}){files}"))
+        (_, reason) => {
+            let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+            format!(
+                "{what}, and it cannot wait on this node{reason}; the spill files of its processes stay on their \
+                 nodes until 'rankweave recover' stores them"
+            )
+        }
+    })
 }
 
 #[cfg(test)]

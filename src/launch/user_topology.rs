@@ -71,14 +71,14 @@ fn slots_in(settings: &Settings, processes: usize, topology: &dyn Topology) -> R
     if slots.len() < processes {
         return problem(
             format!("{} slots are listed for {processes} processes", slots.len()),
-            "list one slot per process (RANKWEAVE_SLOTS)",
+            "list one slot for each process (--slots or RANKWEAVE_SLOTS)",
         );
     }
     let slots = slots[..processes].to_vec();
     if let Some(&slot) = slots.iter().find(|&&slot| slot >= topology.slots()) {
         return problem(
             format!("the topology has {} slots, but a process is on slot {slot}", topology.slots()),
-            "give a larger topology (RANKWEAVE_TOPOLOGY), or unset the variable to have the topology discovered",
+            "give a larger topology (--topology or RANKWEAVE_TOPOLOGY), or neither, so that it is discovered",
         );
     }
     Ok(slots)

@@ -82,21 +82,23 @@ pub static TABLE: &[Opt] = &[
     Opt::new(
         ["mode", "RANKWEAVE_MODE", "MODE", "auto"],
         "What to do: auto, record, reorder, shuffle or off",
-        "All modes except off record the traffic. auto also reorders if a matrix is stored under \
-               the key and no reason speaks against it (--deny, a difference that 'rankweave check' \
-               found, slower earlier launches, a gain below --min-gain). record \
-               keeps the launcher's order. reorder is for launches that must use a stored matrix: \
-               without one, a message says so and the launch is only recorded. shuffle gives \
-               the program a random permutation of its ranks, as a safety test: see 'rankweave \
-               check'. off records nothing and changes nothing.",
+        "All modes except off record the traffic. auto: the ranks are reordered if a matrix is stored \
+               under the key and no reason speaks against it (--deny, a difference that 'rankweave \
+               check' found, slower earlier launches, a gain below --min-gain). record: the launcher's \
+               order is kept. reorder: for launches that must use a stored matrix; without one, a \
+               message says so and the launch is only recorded. shuffle: the program gets a random \
+               permutation of its ranks, as a safety test; see 'rankweave check'. off: nothing is \
+               recorded and nothing is changed.",
         |s, v| Mode::parse(v).map(|m| s.mode = m),
     )
     .one_of(&Mode::NAMES),
     Opt::new(
         ["store", "RANKWEAVE_STORE", "DIR", "$XDG_DATA_HOME/rankweave, else ~/.local/share/rankweave"],
         "Directory where matrices are kept between launches",
-        "Rank 0 reads and writes this directory, so only the node of rank 0 needs access to it. It \
-               is created if it does not exist. Each key has a file KEY.rkw there, and a folder \
+        "Rank 0 reads and writes this directory, so usually only the node of rank 0 needs access to \
+               it. All nodes of the job need access with --flush, with --flush-signal, and for \
+               'rankweave recover'; with --place launcher also on Cray systems and in very large \
+               jobs. The directory is created if it does not exist. Each key has a file KEY.rkw there, and a folder \
                KEY.runs for further records, such as those of other arguments.",
         |s, v| set(&mut s.store, Some(v.into())),
     ),
@@ -120,8 +122,8 @@ pub static TABLE: &[Opt] = &[
         "Use this topology instead of discovering it",
         "A description that 'rankweave topo --topology' accepts, such as tree:2:16:32@1:10:100, \
                torus:16x16x16, hwloc:FILE.xml or slurm:topology.conf. The process with launcher \
-               rank k is on slot k, unless --slots gives other slots, or the topology has the names \
-               of the nodes.",
+               rank k is on slot k, unless --slots gives other slots. If the topology names its hosts, \
+               each process is on a slot of its own host.",
         |s, v| set(&mut s.topology, Some(v.into())),
     ),
     Opt::new(
@@ -132,12 +134,14 @@ pub static TABLE: &[Opt] = &[
     ),
     Opt::new(
         ["network", "RANKWEAVE_NETWORK", "SOURCE", "auto"],
-        "Where the network above the nodes may be learned from",
-        "auto asks all sources in the order of trust: the site file, the scheduler (slurm-address, \
-               slurm-files, pbs-nodes, flux-resources), the names of the nodes, files of the fabric, \
-               earlier measurements. The first one that knows all nodes is used. The name of a source asks this one only. With \
-               off, all nodes count as equally far from each other. 'rankweave topo -- LAUNCHER' \
-               shows what each source knows. --topology has priority.",
+        "Where the network between the nodes may be learned from",
+        "auto: all sources are asked in the order of trust: the site file (site), the scheduler \
+               (slurm-address, slurm-files, pbs-nodes, flux-resources), the names of the nodes (names), files of the \
+               fabric (fabric-files), earlier measurements (measured). The first one that knows all \
+               nodes is used; if none does, the one that knows the most nodes, if these are at least \
+               half of them. A name: only this source is asked. off: no source is asked, and all \
+               nodes count as equally far from each other. 'rankweave topo -- LAUNCHER' shows what \
+               each source knows. --topology has priority.",
         |s, v| NetworkChoice::parse(v).map(|network| s.network = network),
     )
     .one_of(&NetworkChoice::NAMES),
@@ -155,31 +159,33 @@ pub static TABLE: &[Opt] = &[
         ["measure", "RANKWEAVE_MEASURE", "WHEN", "auto"],
         "Whether to measure the network between the nodes: auto, on or off",
         "The measurement finds the switches between the nodes: one process of each node takes part, \
-               for a few seconds at most. The result is kept in the store, so that it is measured \
-               once for a set of nodes. auto measures if nothing else describes the network, the job \
-               has at least 4 nodes, a stored matrix is used, and switches could change its traffic \
-               by more than --min-gain. on measures in every launch on at least 4 nodes. off never \
-               measures.",
+               for a few seconds at most. The result is kept in the store. auto: the network is \
+               measured once for a set of at least 4 nodes, if nothing else describes it, a stored \
+               matrix is used, and a rank order that knows the switches could save more than \
+               --min-gain. on: it is measured again in every launch on at least 4 nodes. off: it is \
+               never measured.",
         |s, v| Measure::parse(v).map(|m| s.measure = m),
     )
     .one_of(&Measure::NAMES),
     Opt::new(
         ["place", "RANKWEAVE_PLACE", "WHERE", "library"],
         "Where ranks are placed: library, launcher, launcher-only or file:PATH",
-        "library gives the ranks other processes when the program initialises MPI. launcher computes \
-               the rank order before the launch, from the stored matrix and the hosts of the launch, and \
-               has the launcher start each rank on its host (rank file or host file; see 'rankweave run \
-               --dry-run'). No process then changes its rank, so this is safe for every program. The \
-               library records and checks that each rank is where it was meant to be. launcher-only does \
-               the same without the library: nothing is recorded. file:PATH launches nothing and writes the \
-               file for the launcher of a batch script. Only 'rankweave run' uses this option.",
+        "library: the ranks are exchanged inside MPI_Init. launcher: the rank order is computed before \
+               the launch, from the stored matrix and the hosts of the launch, and the launcher starts \
+               each rank on its host (rank file or host file; see 'rankweave run --dry-run'). No \
+               process then changes its rank, so this is safe also for programs whose results depend \
+               on a change of ranks. The library records the traffic, and checks that each rank is \
+               where it was meant to be. launcher-only: the same without the library, so nothing is \
+               recorded or checked. file:PATH: nothing is launched; the command writes the file that \
+               the launcher in a batch script needs, and prints its command line. Only 'rankweave \
+               run' places ranks; 'rankweave doctor' says whether it could.",
         |s, v| Place::parse(v).map(|place| s.place = place),
     ),
     Opt::new(
         ["fix", "RANKWEAVE_FIX", "LIST", "0"],
         "Tasks that keep their process, such as 0,8-11; none: all may move",
         "By default rank 0 stays on its process, because this process has the standard input. \
-               none allows every task to get another process.",
+               none: every task may get another process.",
         |s, v| {
             s.fix = if v.eq_ignore_ascii_case("none") { vec![] } else { parse::number_list(v)? };
             Ok(())
@@ -188,8 +194,9 @@ pub static TABLE: &[Opt] = &[
     Opt::new(
         ["min-gain", "RANKWEAVE_MIN_GAIN", "PCT", "3"],
         "Predicted gain in percent below which the launcher's order is kept",
-        "The gain is the part of the hop-bytes that the new rank order saves. Hop-bytes are the sum \
-               of bytes times distance over all pairs of ranks.",
+        "The gain is the part of the cost that the new rank order saves. The cost is the hop-bytes: \
+               the sum of bytes times distance over all pairs of ranks. If processes of a node have \
+               different network adapters (rails), the cost of uneven rails is added.",
         |s, v| parse::percent(v).map(|p| s.min_gain = p),
     ),
     Opt::new(
@@ -203,10 +210,10 @@ pub static TABLE: &[Opt] = &[
     Opt::new(
         ["searchers", "RANKWEAVE_SEARCHERS", "N", "auto"],
         "How many processes search for a rank order when the job starts",
-        "With 1, only rank 0 searches. With N, the search has two steps. First, one process on \
+        "1: only rank 0 searches. N: the search has two steps. First, one process on \
                each of N nodes assigns the tasks to nodes, each with another seed, and the best of \
                these assignments is taken. Then one process on every node places the tasks of its \
-               node. auto means 1 for fewer than 1024 tasks, and 4 otherwise. Several processes \
+               node. auto: 1 for fewer than 1024 tasks, and 4 otherwise. Several processes \
                search only if the topology is a tree with several nodes; otherwise rank 0 searches.",
         |s, v| {
             s.searchers = match v.eq_ignore_ascii_case("auto") {
@@ -219,21 +226,21 @@ pub static TABLE: &[Opt] = &[
     Opt::new(
         ["collectives", "RANKWEAVE_COLLECTIVES", "HOW", "model"],
         "How collective calls become traffic between pairs: logical or model",
-        "model assigns the bytes of a collective call to the pairs of ranks that exchange them in \
+        "model: the bytes of a collective call are assigned to the pairs of ranks that exchange them in \
                the usual algorithms of MPI libraries (binomial trees, rings, recursive doubling). \
-               logical assigns them by the definition of the call: in a broadcast, the root sends \
-               to each other task.",
+               logical: they are assigned by the definition of the call: in a broadcast, the root \
+               sends to each other task.",
         |s, v| Collectives::parse(v).map(|c| s.collectives = c),
     )
     .one_of(&Collectives::NAMES),
     Opt::new(
         ["times", "RANKWEAVE_TIMES", "HOW", "sampled"],
         "Whether the time in MPI calls is measured: sampled, all or off",
-        "sampled times every call of a function that the program calls seldom. The time \
-               in all other functions is estimated: a thread of the library looks, at random moments, \
-               which threads are in a call of them. In programs that seldom call MPI there is no such \
-               thread. all times every call that moves data or waits, and reads the clock \
-               twice for each. off measures nothing and starts no thread.",
+        "sampled: every call of a seldom-used function is timed. The time in all other functions is \
+               estimated: a thread of the library looks, at random moments, which threads are in a \
+               call of them. In programs that seldom call MPI there is no such thread. all: every \
+               call that moves data or waits is timed, for which the clock is read twice. off: \
+               nothing is timed, and no thread is started.",
         |s, v| Times::parse(v).map(|t| s.times = t),
     )
     .one_of(&Times::NAMES),
@@ -242,7 +249,7 @@ pub static TABLE: &[Opt] = &[
         "Directory of the node for counters that outlive a killed program",
         "Every process counts in a small file there. The file is removed when the program \
                reaches MPI_Finalize. If a program ends otherwise (exit, abort, a signal, a time \
-               limit), 'rankweave recover' makes a record of its files. auto means /dev/shm; if that \
+               limit), 'rankweave recover' makes a record of its files. auto: /dev/shm; if that \
                cannot be used, $TMPDIR, and then /tmp. Directories of network file systems are not \
                used. off: no files, so nothing can be recovered.",
         |s, v| Spill::parse(v).map(|p| s.spill = p),
@@ -263,7 +270,7 @@ pub static TABLE: &[Opt] = &[
         "Signal on which the matrix recorded so far is stored",
         "A process that gets this signal stores the rows of all tasks on its node. A job on several \
                nodes needs one signal on each node. If the program handles the signal itself, its \
-               handler is kept and nothing is stored. With off, a signal has its usual effect: USR1 \
+               handler is kept and nothing is stored. off: a signal has its usual effect; USR1 \
                ends a program that has no handler.",
         |s, v| {
             let signals = [Some(libc::SIGUSR1), Some(libc::SIGUSR2), None];
@@ -273,7 +280,7 @@ pub static TABLE: &[Opt] = &[
     .one_of(&["USR1", "USR2", "off"]),
     Opt::new(
         ["allow", "RANKWEAVE_ALLOW", "NAMES", "none"],
-        "Programs that may always be reordered",
+        "Programs to which --deny, checks and slower launches are no objection",
         "Names or patterns, such as lmp*,/opt/site/bin/*,train.py. A pattern with a slash is \
                compared with the full path, others with the name of the executable or script. These \
                programs are reordered even if --deny names them, if 'rankweave check' found that \
@@ -291,8 +298,10 @@ pub static TABLE: &[Opt] = &[
     Opt::new(
         ["constructors", "RANKWEAVE_CONSTRUCTORS", "WHEN", "auto"],
         "Whether constructors of topologies may give new ranks (reorder=1)",
-        "With off, only the ranks of MPI_COMM_WORLD may change. This is for programs that \
-               pass reorder=1 but expect unchanged ranks, because they use a rank of one communicator \
+        "auto: in the modes auto and reorder, a constructor such as MPI_Cart_create gives new ranks if \
+               the program passes reorder=1, unless --deny or a verdict of an earlier run objects; in \
+               the mode shuffle, it gives random ones. off: only the ranks of MPI_COMM_WORLD may \
+               change. This is for programs that pass reorder=1 but expect unchanged ranks, because they use a rank of one communicator \
                in another one.",
         |s, v| parse::choice(v, &["auto", "off"]).map(|i| s.constructors = i == 0),
     )

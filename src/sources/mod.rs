@@ -27,7 +27,7 @@ pub use host::Host;
 pub use host_network::HostNetwork;
 pub use source::{Answer, Source, Surroundings};
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::options::NetworkChoice;
 use site_file::SiteFile;
 use std::path::PathBuf;
@@ -54,6 +54,8 @@ pub struct Report {
     pub used: bool,
     /// What it knows, or why it is not used.
     pub finding: String,
+    /// Why its description cannot be used, if it has one that cannot.
+    pub error: Option<Error>,
     /// What it would take for this source to know the network; empty if it is used.
     pub needs: &'static str,
 }
@@ -80,15 +82,11 @@ impl Choice {
         self.reports.iter().find(|report| report.used)
     }
 
-    /// The descriptions that are there but cannot be used, as sentences.
-    pub fn problems(&self) -> impl Iterator<Item = &str> {
-        let failed = self.reports.iter().filter(|report| report.finding.starts_with(FAILED));
-        failed.map(|report| report.finding.as_str())
+    /// Why descriptions that are there cannot be used.
+    pub fn problems(&self) -> impl Iterator<Item = &Error> {
+        self.reports.iter().filter_map(|report| report.error.as_ref())
     }
 }
-
-/// How the findings of sources that failed begin.
-const FAILED: &str = "cannot be used: ";
 
 /// Asks the sources that `wanted` allows, and chooses: the first one that knows all nodes, else the one that
 /// knows the most, if these are at least half of the nodes.
@@ -98,10 +96,14 @@ pub fn choose(surroundings: &Surroundings, wanted: &NetworkChoice) -> Choice {
     let all = surroundings.hosts.len();
     for source in ALL.iter().filter(|source| wanted.allows(source.name())) {
         let (source_name, needs) = (source.name(), source.needs());
-        let mut report = Report { source: source_name, used: false, finding: String::new(), needs };
+        let mut report =
+            Report { source: source_name, used: false, finding: String::new(), error: None, needs };
         match source.find(surroundings) {
             Ok(Answer::Nothing(why)) => report.finding = why,
-            Err(error) => report.finding = format!("{FAILED}{error}"),
+            Err(error) => {
+                report.finding = format!("cannot be used: {error}");
+                report.error = Some(error);
+            }
             Ok(Answer::Network(network)) => {
                 report.finding = format!("{}: {}", network.origin, network.shape());
                 if network.known() == all {

@@ -266,10 +266,10 @@ fn descriptions_that_cannot_be_used_are_reported_and_the_next_source_is_asked() 
         .addresses(&["r.a.n0", "r.b.n1", "r.a.n2", "r.b.n3"]);
     let choice = system.choose();
     assert_eq!(used(&choice).0, "slurm-address");
-    let problems: Vec<&str> = choice.problems().collect();
-    assert!(problems[0].contains("site.toml") && problems[0].contains("try:"), "{problems:?}");
+    let problem = choice.problems().next().unwrap();
+    assert!(problem.problem().contains("site.toml") && problem.advice().is_some(), "{problem:?}");
     let broken = system.with(|s| choose(s, &NetworkChoice::Only("slurm-files")));
-    assert!(broken.problems().next().unwrap().contains("topology.conf"));
+    assert!(broken.problems().next().unwrap().problem().contains("topology.conf"));
 }
 
 #[test]
@@ -281,5 +281,9 @@ fn odd_files_in_place_of_descriptions_do_no_harm() {
     let mut system = System::new(&NODES);
     system.site = Some(Path::new("/dev/zero").into());
     let choice = system.choose();
-    assert!(choice.problems().next().unwrap().contains("/dev/zero"), "{:?}", choice.reports);
+    assert!(
+        choice.problems().next().unwrap().problem().contains("/dev/zero"),
+        "{:?}",
+        choice.reports
+    );
 }

@@ -272,7 +272,7 @@ fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64, File)> {
             std::io::ErrorKind::IsADirectory => {
                 Error::new(ErrorKind::Io, "this is a directory, not a record")
                     .at(path.display())
-                    .advise("give the name of a file in it, or --store with the directory")
+                    .advise("move this directory away, or use another --store")
             }
             _ => error,
         }

@@ -127,19 +127,33 @@ fn latencies(levels: &Levels, groups: &[Vec<u32>]) -> Vec<f64> {
 
 fn reason(levels: &[Vec<u32>], cut: bool, too_few: bool) -> String {
     if let Some(leaves) = levels.last() {
-        let outer: Vec<String> = levels.iter().map(|level| count(level).to_string()).collect();
-        return match levels.len() {
-            1 => format!("{} nodes are below {} switches", leaves.len(), outer[0]),
-            n => format!(
-                "{} nodes are below {n} levels of {} switches",
-                leaves.len(),
-                outer.join(" and ")
-            ),
-        };
+        // The groups of each level, the innermost first.
+        let outer = levels.iter().rev().skip(1);
+        let groups: String =
+            outer.map(|level| format!(", which are in {} groups", count(level))).collect();
+        let leaf = if levels.len() > 1 { "leaf " } else { "" };
+        return format!("{} nodes on {} {leaf}switches{groups}", leaves.len(), count(leaves));
     }
     match (too_few, cut) {
         (true, _) => "the network is taken for flat, because too few nodes answered".into(),
         (false, true) => LIMIT.into(),
         (false, false) => "the network is flat: no groups of nodes are closer than others".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_levels_are_told_from_the_inside() {
+        let leaves: Vec<u32> = (0..8).map(|node| node / 2).collect();
+        let outer: Vec<u32> = (0..8).map(|node| node / 4).collect();
+        let one = std::slice::from_ref(&leaves);
+        assert_eq!(reason(one, false, false), "8 nodes on 4 switches");
+        assert_eq!(
+            reason(&[outer, leaves], false, false),
+            "8 nodes on 4 leaf switches, which are in 2 groups"
+        );
     }
 }

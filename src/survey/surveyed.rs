@@ -36,10 +36,11 @@ impl Surveyed {
         let Evidence { rounds, pings, bytes_per_host, seconds: time, .. } = self.evidence;
         let absent = match self.absent.len() {
             0 => String::new(),
-            n => format!("; {n} hosts did not answer"),
+            1 => "; 1 node did not answer".into(),
+            n => format!("; {n} nodes did not answer"),
         };
         format!(
-            "{}{absent} ({rounds} rounds, {pings} pairs, at most {} per host, {})",
+            "{}{absent} ({rounds} rounds, {pings} pairs, at most {} per node, {})",
             self.reason,
             bytes(bytes_per_host),
             seconds(time)
@@ -50,4 +51,17 @@ impl Surveyed {
 /// Number of groups in a list of groups that are numbered from 0.
 pub(super) fn count(groups: &[u32]) -> usize {
     groups.iter().max().map_or(0, |&most| most as usize + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_did_not_answer_are_counted() {
+        let surveyed = |absent: &[u32]| Surveyed { absent: absent.to_vec(), ..Surveyed::default() };
+        assert!(surveyed(&[3]).words().contains("; 1 node did not answer ("));
+        assert!(surveyed(&[3, 4]).words().contains("; 2 nodes did not answer ("));
+        assert!(surveyed(&[]).words().contains("at most 0 B per node, "));
+    }
 }

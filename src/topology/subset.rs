@@ -56,10 +56,12 @@ impl<'a> Subset<'a> {
         for &slot in slots {
             let last = whole.slots().saturating_sub(1);
             let seen = seen.get_mut(slot).ok_or_else(|| {
-                bad(format!("slot {slot} does not exist")).advise(format!("slots 0 to {last}"))
+                bad(format!("slot {slot} does not exist")).advise(format!("use slots 0 to {last}"))
             })?;
             if std::mem::replace(seen, true) {
-                return Err(bad(format!("slot {slot} is given twice")).advise("each slot once"));
+                return Err(
+                    bad(format!("slot {slot} is given twice")).advise("give each slot once")
+                );
             }
         }
         let tree = whole.as_tree().map(|tree| tree.restricted(slots));

@@ -82,9 +82,9 @@ impl Listing {
     /// Errors: a line that is none of a listing, too many files.
     pub fn parse(text: &str) -> Result<Listing> {
         let wrong = |line: usize, what: &str| {
-            Error::new(ErrorKind::Format, what)
-                .at(format!("line {}", line + 1))
-                .advise("a line such as devices/system/cpu/online=0-3, or scripts/gather-machine")
+            Error::new(ErrorKind::Format, what).at(format!("line {}", line + 1)).advise(
+                "give a line such as devices/system/cpu/online=0-3, or use scripts/gather-machine",
+            )
         };
         let mut entries = BTreeMap::new();
         for (number, line) in text.lines().enumerate() {
@@ -144,7 +144,7 @@ impl SysTree for Listing {
         match names.is_empty() {
             true => Err(Error::new(ErrorKind::NotFound, "the listing has no such folder")
                 .at(self.place(path))
-                .advise("a listing of /sys made by scripts/gather-machine")),
+                .advise("give a listing of /sys made by scripts/gather-machine")),
             false => Ok(names.into_iter().collect()),
         }
     }

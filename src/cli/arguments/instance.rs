@@ -2,6 +2,7 @@
 
 use super::selection::{self, KindArg, StoreArgs};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::formats::FORMATS;
 use crate::mapping::Objective;
 use crate::matrix::SparseMatrix;
 use crate::metrics::Evaluation;
@@ -13,17 +14,13 @@ use std::path::Path;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct InstanceArgs {
     /// The matrix: a record (key or file), or a file of any format that 'import' reads
-    ///
-    /// Formats: METIS .graph (undirected), MatrixMarket, CSV
-    /// src,dst,bytes,messages, TreeMatch .mat, Open MPI .prof, Scotch .grf, JSON. - is standard
-    /// input.
-    #[arg(long, short, value_name = "M")]
+    #[arg(long, short, value_name = "M", long_help = help_of_matrix())]
     matrix: String,
 
     /// The topology, such as tree:2:16:32@1:10:100 or torus:16x16x16
     ///
     /// tree:2:16:32@1:10:100 (arity from the leaves up, distance of two slots whose lowest common
-    /// level is 1, 2, 3; without @… 2:4:6), torus:16x16x16, mesh:32x32, hypercube:10,
+    /// level is 1, 2, 3, where 1 is the innermost; without @… 2:4:6), torus:16x16x16, mesh:32x32, hypercube:10,
     /// dragonfly:9x4x2, fattree:18:18:36, hwloc:FILE.xml, hwloc-synthetic:"pack:2 core:8 pu:1",
     /// scotch:FILE.tgt, fabric:FILE (ibnetdiscover, Slurm, topograph, cables, SimGrid), graph:FILE.graph (any network,
     /// hop distance), dist:FILE (distance matrix).
@@ -32,7 +29,8 @@ pub(in crate::cli) struct InstanceArgs {
 
     /// The slots that may be used, in the order in which the launcher fills them [default: all]
     ///
-    /// A file with one slot a line, or a list such as 0,1,8-11.
+    /// A file with one slot a line, or a list such as 0,1,8-11. Unlike --slots of 'run', which has the slot of each
+    /// process, this is a choice among the slots of the topology.
     #[arg(long, value_name = "FILE")]
     slots: Option<String>,
 
@@ -42,6 +40,18 @@ pub(in crate::cli) struct InstanceArgs {
 
     #[command(flatten)]
     store: StoreArgs,
+}
+
+/// The long help of `--matrix`, with every format that can be read.
+fn help_of_matrix() -> String {
+    let read = FORMATS.iter().filter(|format| format.reads());
+    let names: Vec<String> =
+        read.map(|format| format!("{}: {}", format.name, format.about)).collect();
+    format!(
+        "The matrix: a record (key or file), or a file of any format that 'import' reads\n\nFormats: {}. The content of \
+         the file tells its format. - is standard input.",
+        names.join("; ")
+    )
 }
 
 /// A matrix, a topology, the slots that may be used.

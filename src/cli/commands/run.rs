@@ -11,7 +11,7 @@ use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::placement::{PlacedLaunch, Refusal, check};
 use crate::cli::preload::command::{LaunchCommand, Prepared};
 use crate::cli::preload::settings;
-use crate::launch::PLACED;
+use crate::launch::{PLACED, RanksFound};
 use crate::options::{Place, Settings};
 use std::os::unix::process::CommandExt;
 
@@ -29,8 +29,8 @@ Examples:
 const LONG: &str = "\
 Runs an MPI launch with the library preloaded into its MPI processes, and only there.
 
-The first launch of a program records how much the ranks send to each other. Later launches with as many \
-ranks give the ranks other processes, so that ranks that exchange much data are close together. The \
+The first launch of a program records how much the ranks send to each other. Later launches with the \
+same number of ranks run ranks on other processes, so that ranks that exchange much data are close together. The \
 launchers of Open MPI (mpirun, mpiexec, orterun, prterun), MPICH and Intel MPI (mpiexec, mpirun) and \
 Slurm (srun) are recognised, also behind salloc. Any other launcher gets the library and the settings in \
 its environment.
@@ -44,7 +44,7 @@ The variable RANKWEAVE_LIBRARY names the file of the library directly.
 With --place launcher the rank order is computed before the launch, and the launcher starts each rank on \
 its host. It needs the stored matrix of an earlier launch, and the hosts of this one: from the options of the \
 launcher or from the batch system. If something is not known, a message says so, and the launch goes on as \
-without this option. Options by which you place the ranks yourself (--rankfile, --map-by) are respected. \
+without this option. If you place the ranks yourself (--rankfile, --map-by), --place does nothing and says so. \
 The host of each rank is controlled, but not its core: inside each host, the launcher chooses the cores \
 in ascending order of the ranks.
 
@@ -62,10 +62,11 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// Ask each rank for its host instead of running the program, and compare
+    /// Ask each rank for its host instead of running the program, and compare with --place
     ///
-    /// The launcher starts 'sh' on each rank in the same way as the program. With --place launcher the
-    /// hosts are compared with those that the ranks are meant for; the exit code is 1 if they differ.
+    /// The launcher starts 'sh' on each rank in the same way as the program. With --place launcher, each
+    /// host is compared with the one that --place chose for the rank, and the exit code is 1 if some differ. Without
+    /// --place, the hosts are only printed.
     #[arg(long, conflicts_with = "dry_run")]
     check_placement: bool,
 
@@ -169,18 +170,17 @@ impl Args {
                 ErrorKind::Infeasible,
                 "Cray MPICH itself orders the ranks, so no helper program can see their places",
             )
-            .advise("--place launcher, with which the library checks them in the launch"));
+            .advise("use --place launcher, with which the library checks them in the launch"));
         }
         let hosts = check::hosts(found, &placed.command, &placed.environment)?;
         output::print(&table(&hosts, &placed.host_of_rank))?;
         let compared = check::compared(&placed.handed_over, &hosts)?;
-        match compared.message() {
-            None => Ok(Exit::Done),
-            Some(message) => {
-                eprintln!("rankweave: {message}");
-                Ok(Exit::Nothing)
-            }
+        if compared == RanksFound::AsMeant {
+            return Ok(Exit::Done);
         }
+        // Nothing was launched, so that nothing follows for a launch.
+        eprintln!("rankweave: {}; try: use --place library", compared.sentence());
+        Ok(Exit::Nothing)
     }
 }
 

@@ -34,7 +34,8 @@ const COUNTED: usize = 4096;
 /// Show a topology: its levels and distances
 ///
 /// With a launch behind --, it starts the launcher once, with 'rankweave' in place of the program, and shows which
-/// sources know the network between the nodes of this launch. RANKWEAVE_NETWORK, RANKWEAVE_SITE and RANKWEAVE_STORE
+/// sources know the network between the nodes of this launch. A source is what may know this network: the site file,
+/// the scheduler, the names of the nodes, files of the fabric, earlier measurements. RANKWEAVE_NETWORK, RANKWEAVE_SITE and RANKWEAVE_STORE
 /// say which ones may be asked. The exit code is 1 if none knows it.
 ///
 /// Without options, it shows this machine. On a cluster, run it on a compute node, because the login
@@ -50,11 +51,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "topology")]
     xml: Option<String>,
 
-    /// Print the topology as JSON; up to 64 slots with the distances of all pairs
+    /// Print the topology as JSON; with at most 64 slots, also the distances of all pairs
     #[arg(long)]
     json: bool,
 
-    /// First run the launch with its program, and measure the network between its nodes
+    /// Before that, run the whole launch, really with its program, and measure the network
     ///
     /// The measurement takes a few seconds at most, when the program initialises MPI. It is kept in the store, and
     /// later launches on these nodes use it. The output of the program goes to standard error.
@@ -65,7 +66,7 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = time_limit, default_value = PROBE_LIMIT)]
     timeout: Duration,
 
-    /// List the networks that are kept in the store: measured ones, and answers of large descriptions
+    /// List the networks that are kept in the store: measured ones, and extracts of large network descriptions
     ///
     /// The exit code is 1 if none is kept.
     #[arg(long, conflicts_with_all = ["topology", "xml", "launch", "forget"])]
@@ -166,7 +167,7 @@ fn read_machine(path: &str) -> Result<(Machine, &'static str)> {
     let text = String::from_utf8(bytes).map_err(|_| {
         Error::new(ErrorKind::Format, "the description of the machine is not text")
             .at(path)
-            .advise("a file from 'lstopo --of xml FILE'")
+            .advise("give a file from 'lstopo --of xml FILE'")
     })?;
     let is_listing = text.lines().any(|line| line.starts_with("devices/system/cpu/"));
     let machine = match is_listing {
@@ -193,7 +194,7 @@ fn shown_machine(
     let tree = Tree::from_paths(&paths, &costs::of_levels(&names)).ok_or_else(|| {
         Error::new(ErrorKind::Format, "the levels of this machine do not form a tree")
             .at(place)
-            .advise("--xml with the output of lstopo --of xml")
+            .advise("use --xml with the output of lstopo --of xml")
     })?;
     let tree = tree.with_node_level(None).with_label(label(machine)).with_slot_names(slots);
     names.push("slot".into());
@@ -277,7 +278,9 @@ fn text(topology: &dyn Topology, answer: &TopologySummary, counted: &Counted) ->
     if !answer.levels.is_empty() {
         out.push_str("\n  slots that first differ at       groups   distance\n");
         for (k, level) in answer.levels.iter().enumerate() {
-            let name = level.name.clone().unwrap_or_else(|| format!("level {}", k + 1));
+            // As in descriptions such as tree:2:16:32@1:10:100, level 1 is the innermost.
+            let number = answer.levels.len() - k;
+            let name = level.name.clone().unwrap_or_else(|| format!("level {number}"));
             out.push_str(&format!("    {name:<26}{:>9}{:>11}\n", level.groups, level.distance));
         }
     }

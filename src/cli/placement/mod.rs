@@ -88,7 +88,7 @@ impl PlacedLaunch {
         let (placed, reason) = match decided.map_err(Refusal::unreadable)? {
             BeforeLaunch::Place(placed, reason) => (placed, reason),
             BeforeLaunch::NothingStored => return Err(nothing_stored(&key)),
-            BeforeLaunch::Keep(why) => return Err(Refusal::usual(why)),
+            BeforeLaunch::Keep(why) => return Err(Refusal::kept(&why)),
         };
         let decision = Decided { placed, reason, key, places, method, store };
         let context = Context { hosts: &hosts, said, bound_to_cores, variable: &variable };

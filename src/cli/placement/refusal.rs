@@ -26,6 +26,12 @@ impl Refusal {
         Refusal { what: what.into(), advice: None, is_usual: true }
     }
 
+    /// The launcher's order stays, for this reason: the usual course of things.
+    pub(super) fn kept(why: &Message) -> Refusal {
+        let advice = why.what_to_do().map(str::to_string);
+        Refusal { advice, ..Refusal::usual(why.happened()) }
+    }
+
     /// An option by which the user places the ranks.
     pub(super) fn user(option: &OptionWords) -> Refusal {
         let name = option.name.as_str();

@@ -131,7 +131,7 @@ pub fn is_description(text: &str) -> bool {
 /// Adds the option to the place of an error, and advises the example.
 fn placed(error: Error, spec: &str, example: &str) -> Error {
     let inner = error.place().map_or(String::new(), |place| format!("{place}, "));
-    error.at(format!("{inner}--topology {spec}")).advise(example)
+    error.at(format!("{inner}--topology {spec}")).advise(format!("write it as {example}"))
 }
 
 /// Adds the file to the place of an error.

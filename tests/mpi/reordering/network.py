@@ -86,7 +86,7 @@ def described(site, results, plain):
     outcome = site.run(["--site", broken, "--measure", "off", "--seed", "2"])
     problems = same(outcome, plain)
     said = [line for line in outcome.err.splitlines() if line.startswith("rankweave: ")]
-    if len(said) != 1 or broken not in said[0] or "this launch does without it" not in said[0]:
+    if len(said) != 1 or broken not in said[0] or "this launch asks the next source" not in said[0]:
         problems.append(f"messages {said}")
     results.add(f"{label}: a damaged one", problems, outcome)
 

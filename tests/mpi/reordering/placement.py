@@ -202,10 +202,10 @@ def ignored(site, results):
     outcome = site.run(["--place", "launcher"], launcher=deaf)
     facts = site.facts()
     problems = [] if outcome.code == 0 else [f"code {outcome.code}: {outcome.err[-300:]}"]
-    said = [line for line in outcome.err.splitlines() if line.startswith("rankweave: the launcher ignored")]
-    if len(said) != 1 or "try: --place library" not in said[0]:
+    said = [line for line in outcome.err.splitlines() if line.startswith("rankweave: ") and "meant for" in line]
+    if len(said) != 1 or "try: use --place library" not in said[0]:
         problems.append(f"messages {said}: {outcome.err[-300:]}")
-    if facts.get("mode") != "misplaced" or facts.get("reordered") or "ignored" not in facts.get("decision", ""):
+    if facts.get("mode") != "misplaced" or facts.get("reordered") or "meant for" not in facts.get("decision", ""):
         problems.append(json.dumps({k: facts.get(k) for k in ("mode", "reordered", "decision")}))
     results.add(f"{label}: the library", problems, outcome)
     outcome = site.run(["--place", "launcher", "--check-placement"], launcher=deaf)

@@ -165,7 +165,7 @@ class Judged:
         self.step("slow: recorded", self.launch(slow, store), False)
         self.step("slow: reordered once", self.launch(slow, store), True)
         self.step("slow: reordered twice", self.launch(slow, store), True)
-        self.step("slow: measured again", self.launch(slow, store), False, "measured only once")
+        self.step("slow: measured again", self.launch(slow, store), False, "timed only once")
         outcome = self.launch(slow, store)
         self.step("slow: turned back", outcome, False, "reordered launches were slower")
         measured = outcome.facts.get("measured", "")

@@ -181,6 +181,9 @@ fn map_keeps_to_slots_fixed_tasks_and_room() {
 fn topologies_are_shown() {
     let place = Place::new();
     let text = place.ok(&["topo", "--topology", "tree:2:4@1:10"]);
+    // As in the description, level 1 is the innermost: its slots are at distance 1.
+    let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap().to_string();
+    assert!(line("level 1 ").ends_with(" 1") && line("level 2 ").ends_with(" 10"), "{text}");
     assert!(text.contains("slots     8"), "{text}");
     let json: serde_json::Value =
         serde_json::from_str(&place.ok(&["topo", "--topology", "torus:3x3", "--json"])).unwrap();

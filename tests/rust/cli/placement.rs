@@ -128,7 +128,7 @@ fn ranks_are_asked_for_their_hosts() {
     let run = bench.run("--place launcher --check-placement", LAUNCH, &[("DEAF", "1")]);
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(run.out.contains("1 n0 (meant: n1)\n2 n1 (meant: n0)\n"), "{}", run.out);
-    assert!(run.err.contains("2 ranks are on another host"), "{}", run.err);
+    assert!(run.err.contains("2 ranks run on another host"), "{}", run.err);
     let run = bench.run("--check-placement", LAUNCH, &[("DEAF", "1")]);
     assert_eq!((run.code, run.out.as_str()), (Some(0), "0 n0\n1 n0\n2 n1\n3 n1\n"), "{run:?}");
 }

@@ -83,6 +83,15 @@ pub unsafe fn session<A: Abi>(argument: Argument) -> A::Session {
     A::session_from_fortran(unsafe { int(argument) })
 }
 
+/// An info object.
+///
+/// # Safety
+/// As [`int`].
+pub unsafe fn info<A: Abi>(argument: Argument) -> A::Info {
+    // SAFETY: the caller passes the address of an INTEGER.
+    A::info_from_fortran(unsafe { int(argument) })
+}
+
 /// An array of datatypes.
 #[derive(Debug, Clone, Copy)]
 pub struct Types(pub *const c_int);

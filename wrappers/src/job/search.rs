@@ -17,7 +17,7 @@ use crate::sys::signal::without_signal;
 use crate::sys::step_timer::StepTimer;
 use crate::sys::worker_thread::{self, Failure};
 use rw::decide::{self, Decision, Network, Question};
-use rw::launch::{AskedSources, KeptOrders, LaunchRecorder, MappingProblem};
+use rw::launch::{AskedSources, KeptOrders, LaunchRecorder, MappingProblem, Message};
 use rw::matrix::{CommMatrix, Kind, SparseMatrix};
 use rw::store::Placement;
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,7 @@ impl<'a> RankZeroSearch<'a> {
         self.places = places;
         self.clock.step("places");
         let measuring = guarded(|| Some(self.recorder.measuring(self.places.as_ref())));
+        say(measuring.as_ref().and_then(|measuring| self.recorder.why_not_measured(measuring)));
         if measuring.as_ref().is_some_and(|measuring| measuring.objection.is_none())
             && let Some(call) = guarded(|| self.survey_call())
         {
@@ -106,7 +107,7 @@ impl<'a> RankZeroSearch<'a> {
         let problem = match self.recorder.problem(self.places.as_ref(), sources) {
             Ok(Some(problem)) => problem,
             Ok(None) => return SearchReply::Order(Vec::new()),
-            Err(error) => return SearchReply::Order(self.give_up(&error.to_string())),
+            Err(error) => return SearchReply::Order(self.give_up(Message::from(&error))),
         };
         self.clock.step("question");
         let kept = problem.kept.find();
@@ -154,7 +155,8 @@ impl<'a> RankZeroSearch<'a> {
     fn search_alone(&mut self, problem: MappingProblem) -> Vec<u32> {
         let pairs = Kind::ALL.map(|kind| problem.matrix.layer(kind).pairs());
         if !shared_search::has_room(0, problem.matrix.tasks(), pairs.iter().sum()) {
-            return self.give_up("there is too little memory to search for a rank order");
+            return self
+                .give_up(Message::new("there is too little memory to search for a rank order"));
         }
         let MappingProblem { matrix, topology, slots, options, kept, .. } = problem;
         let limit = options.time_limit;
@@ -167,8 +169,8 @@ impl<'a> RankZeroSearch<'a> {
                 keep(kept, decision.clone());
                 self.settle(decision)
             }
-            Ok(Err(error)) => self.give_up(&error.to_string()),
-            Err(failure) => self.give_up(&words(&failure, limit)),
+            Ok(Err(error)) => self.give_up(Message::from(&error)),
+            Err(failure) => self.give_up(message_of(&failure, limit)),
         }
     }
 
@@ -194,7 +196,7 @@ impl<'a> RankZeroSearch<'a> {
         let SharedProblem { problem, network, traffic, .. } = shared;
         let answer = match answer {
             Ok(answer) => answer,
-            Err(failure) => return self.give_up(&words(&failure, problem.options.time_limit)),
+            Err(failure) => return self.give_up(message_of(&failure, problem.options.time_limit)),
         };
         if answer.failed > 0 {
             message::line(&format!(
@@ -221,7 +223,7 @@ impl<'a> RankZeroSearch<'a> {
                 }
                 self.settle(decision)
             }
-            Err(error) => self.give_up(&error.to_string()),
+            Err(error) => self.give_up(Message::from(&error)),
         }
     }
 
@@ -233,7 +235,7 @@ impl<'a> RankZeroSearch<'a> {
     }
 
     /// Keeps the launcher's order, and prints why.
-    fn give_up(&mut self, why: &str) -> Vec<u32> {
+    fn give_up(&mut self, why: Message) -> Vec<u32> {
         say([self.recorder.gave_up(why)]);
         Vec::new()
     }
@@ -281,11 +283,12 @@ fn keep(kept: KeptOrders, decision: Decision) {
     });
 }
 
-fn words(failure: &Failure, limit: Duration) -> String {
+/// Why there is no answer of a search.
+fn message_of(failure: &Failure, limit: Duration) -> Message {
     match failure {
         Failure::TooLong => {
-            format!("{failure} ({} s, RANKWEAVE_TIME_LIMIT)", limit.as_secs_f64())
+            Message::new(format!("{failure} ({} s, RANKWEAVE_TIME_LIMIT)", limit.as_secs_f64()))
         }
-        _ => failure.to_string(),
+        _ => Message::new(failure.to_string()),
     }
 }

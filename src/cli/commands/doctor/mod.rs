@@ -32,7 +32,7 @@ Examples:
   rankweave doctor --probe -- mpirun -n 64 ./app      also examines the nodes";
 
 const LONG: &str = "\
-Says what 'rankweave run' would do with a launch, without starting it: which MPI library and \
+Says what 'rankweave run' would do with a launch, without starting it (except with --probe): which MPI library and \
 which of its language bindings the programs use, what is preloaded, and what will be recorded and \
 reordered. If nothing will be recorded or reordered, the command gives the reason.
 
@@ -42,7 +42,7 @@ node. After a minute the probe is ended (--timeout).
 
 Exit codes: 0 the launch will be recorded; 1 it will not, or only in part; 2 usage or I/O error.";
 
-/// Say what the library would record and reorder in a launch, without starting it
+/// Say what the library would record and reorder, without running the program
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES, long_about = LONG)]
 #[command(override_usage = "rankweave doctor [OPTIONS] -- LAUNCHER [ARGS…]")]

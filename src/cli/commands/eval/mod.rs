@@ -23,7 +23,7 @@ Examples:
 
 /// Compute all metrics of a mapping
 ///
-/// Without --mapping, these are the metrics of the given order: task i on the i-th slot.
+/// Without --mapping, these are the metrics of the launcher's order: task i on the i-th slot.
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES)]
 pub struct Args {

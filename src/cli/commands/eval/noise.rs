@@ -147,14 +147,14 @@ fn text(answer: &NoiseSummary) -> String {
         _ => format!("{:>10}", "-"),
     };
     let line = |name: &str, k: &str, value: f64, ci95: f64| {
-        format!("{name:<24}{k:>8}{value:>18.1} ±{ci95:<14.1}{}\n", percent(value))
+        format!("{name:<28}{k:>8}{value:>18.1} ±{ci95:<14.1}{}\n", percent(value))
     };
     let mut out = format!(
-        "{:<24}{:>8}{:>18} {:<15}{:>10}\n",
+        "{:<28}{:>8}{:>18} {:<15}{:>10}\n",
         "mapping from", "k", answer.objective, "95 % interval", "to exact"
     );
     out += &line("the exact matrix", "", answer.exact, 0.0);
-    out += &line("no matrix: given order", "", answer.given_order, 0.0);
+    out += &line("no matrix: launcher's order", "", answer.given_order, 0.0);
     out += &line("no matrix: random", "", answer.random, answer.random_ci95);
     for level in &answer.levels {
         out += &line(level.noise, &level.k.to_string(), level.mean, level.ci95);

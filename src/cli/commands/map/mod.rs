@@ -32,7 +32,8 @@ Examples:
 /// Compute a mapping of tasks to slots, without running anything
 ///
 /// Line i (from 0) of the output is the slot of task i. A summary goes to standard error.
-/// The exit code is 0 whenever a mapping was computed, even if the given order is already the best.
+/// The exit code is 0 whenever a mapping was computed, even if the launcher's order (task i on the
+/// i-th slot) is already the best.
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES)]
 pub struct Args {
@@ -51,23 +52,28 @@ pub struct Args {
 
     /// What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
     ///
-    /// hop-bytes: the sum of bytes times distance. total-hops: the sum of the distances of all pairs with traffic. sum-com and
-    /// max-com: sum and maximum of the cost of the pairs. mc and mmc: the most loaded link, in bytes
-    /// over bandwidth and in pairs that use it. time: the predicted time of all traffic at once,
-    /// which is that of the most loaded link, or of the slot that sends or receives most.
+    /// hop-bytes: the sum of bytes times distance over all pairs of tasks. total-hops: the sum of the distances of all
+    /// pairs with traffic. sum-com: the same value as
+    /// hop-bytes, under its name in the TopoMatch paper. max-com: bytes times distance of the pair for which this is
+    /// largest. mc: the bytes on a link divided by its bandwidth, for
+    /// the link where this is largest. mmc: the number of pairs whose traffic uses a link, for the link where this is
+    /// largest. time: the predicted time if all traffic flows at once. It is the time of the most loaded link, or of
+    /// the slot that sends or receives most. mc, mmc and time need a topology with links.
     #[arg(long, value_name = "OBJECTIVE", default_value = "hop-bytes")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Objective::ALL.map(Objective::name)))]
     #[arg(hide_possible_values = true)]
     objective: String,
 
     /// Tasks that must be on a certain slot, such as 0=0,3=17
+    ///
+    /// Unlike --fix of 'run', which lists tasks that keep their process, each task here has a slot of the topology. By
+    /// default no task is fixed.
     #[arg(long, value_name = "TASK=SLOT,…")]
     fix: Option<String>,
 
     /// How many tasks share a slot on average, for more tasks than slots
     ///
-    /// 1.5 allows two tasks on every second slot. No slot gets more tasks than an even distribution
-    /// needs.
+    /// 1.5 allows two tasks on every second slot. No slot gets more than ⌈tasks/slots⌉ tasks.
     #[arg(long, value_name = "F", default_value_t = 1.0, conflicts_with = "weights")]
     oversubscribe: f64,
 

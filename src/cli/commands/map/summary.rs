@@ -49,7 +49,7 @@ impl MappingSummary {
         diagnostics: &[(&'static str, String)],
     ) -> String {
         let mut out = format!(
-            "{} tasks on {} of {} slots of {}\n{} {} by {} ({}), {} in the given order",
+            "{} tasks on {} of {} slots of {}\n{} {} by {} ({}), {} in the launcher's order",
             self.tasks,
             self.slots,
             instance.topology.slots(),

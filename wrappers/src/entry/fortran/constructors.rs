@@ -5,7 +5,7 @@
 //! other processes, the C function is called instead.
 
 use crate::entry::constructors::{cartesian, graph, with_edges};
-use crate::entry::fortran_arguments::{comm, effective, int};
+use crate::entry::fortran_arguments::{comm, effective, info, int};
 use crate::entry::next::{self, Argument};
 use crate::mpi::abi::Abi;
 use crate::mpi::library;
@@ -44,12 +44,6 @@ fn sentinels() -> Option<&'static Sentinels> {
         .map(library::symbol),
     });
     known.are_known().then_some(known)
-}
-
-/// The C handle of an info object.
-unsafe fn info<A: Abi>(argument: Argument) -> A::Info {
-    // SAFETY: an integer of the program.
-    A::info_from_fortran(unsafe { int(argument) })
 }
 
 fn array(argument: Argument) -> *const c_int {
