@@ -9,7 +9,7 @@
 //! depends on what the program does: it is often the end of a call of the program that leaves a processor to the
 //! watcher. A sample therefore counts with the length that was asked for, not with the time that went by. A delay does
 //! not move the samples after it ([`Plan`]). Otherwise the time of the delays, in which the program is mostly in calls,
-//! would have no sample, and the figure would be up to 9 percentage points too small.
+//! would have no sample, and the figure would be 2 to 7 percentage points too small in programs that wait often.
 //!
 //! Cycles become longer with time. There are about a thousand of them in the first seconds. Later, each
 //! doubling of the elapsed time has about as many cycles as the one before, because the relative error depends
