@@ -8,7 +8,7 @@
 //! exception, the program's thread counts as being in a call as long as its later calls lie deeper on the
 //! stack.
 
-use super::sampler::{Sampler, Seen};
+use super::sampler::{Plan, Sampler, Seen};
 use super::{
     NOTED, SAMPLED, TimeInMpi, entries, now, point_all, point_busy, point_one, seconds, sums,
 };
@@ -166,21 +166,22 @@ fn take_exact_sleeps() {
 }
 
 /// What the thread does, from the time `began` on.
-fn run(mut sampler: Sampler, mut began: u64) -> Seen {
+fn run(mut sampler: Sampler, began: u64) -> Seen {
     take_short_turns();
     take_exact_sleeps();
     let mut seen = Seen::default();
     let (mut noted, mut quiet, mut tried) = (0, 0, began);
+    let mut plan = Plan::new(began);
     loop {
         let asked = sampler.next();
-        if !sleep(began, asked) {
+        if !sleep(plan.next(asked)) {
             break;
         }
         let (inside, sum) = counters::presence();
         let calls = sum.wrapping_sub(std::mem::replace(&mut noted, sum));
-        let ended = now();
-        let length = seconds(began, ended);
-        seen.add(asked, length, inside, sampler.weight());
+        let time = now();
+        let (planned, length) = plan.end(time);
+        seen.add(planned, length, inside, sampler.weight());
         if sampler.learn(calls, length) {
             seen.end_group();
         }
@@ -188,15 +189,14 @@ fn run(mut sampler: Sampler, mut began: u64) -> Seen {
         if NOTED.swap(is_noting, Ordering::AcqRel) != is_noting {
             point_busy();
         }
-        if seconds(tried, ended) > RETRY {
-            tried = ended;
+        if seconds(tried, time) > RETRY {
+            tried = time;
             entries::retry(point_one);
         }
         quiet = if calls == 0 { quiet + 1 } else { 0 };
         if quiet % QUIET == QUIET - 1 && program_is_gone() {
             break;
         }
-        began = ended;
     }
     seen
 }
@@ -209,9 +209,8 @@ fn program_is_gone() -> bool {
     state.is_some_and(|rest| rest.starts_with('Z'))
 }
 
-/// Sleeps until `length` seconds after `from`. `false` when it is time to stop.
-fn sleep(from: u64, length: f64) -> bool {
-    let until = from + (length * 1e9) as u64;
+/// Sleeps until a time. `false` when it is time to stop.
+fn sleep(until: u64) -> bool {
     loop {
         let news = NEWS.load(Ordering::Acquire);
         if STOP.load(Ordering::Acquire) {
