@@ -13,9 +13,9 @@ PATTERNS = "time_patterns.c"
 # Launches of each pattern.
 LAUNCHES = 5
 # How many percentage points their median may differ from the truth. Short launches beside other tests have late
-# samples, and fewer of them: their medians were up to 3 points away, and single launches 5. The aim is judged in all
-# patterns on a machine without other work (--full).
-NEAR, NEAR_IF_BUSY = 3, 6
+# samples, and fewer of them: medians were up to 5 points away, and single launches 6. These launches only show large
+# errors. The aim is judged in all patterns on a machine without other work (--full).
+NEAR, NEAR_IF_BUSY = 3, 10
 
 
 def run(tool, results, stack, work, full):
