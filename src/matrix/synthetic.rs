@@ -102,7 +102,6 @@ fn renumber(n: usize, edges: Edges, seed: u64) -> Edges {
     edges.into_iter().map(|(a, b, w)| (p[a as usize], p[b as usize], w)).collect()
 }
 
-/// Neighbours in a grid. The last dimension varies fastest.
 /// The traffic between neighbours of a grid that differ in several coordinates.
 #[derive(Clone, Copy, PartialEq)]
 enum Diagonals {
@@ -113,6 +112,7 @@ enum Diagonals {
     Equal,
 }
 
+/// Neighbours in a grid. The last dimension varies fastest.
 fn grid(dims: &[usize], periodic: bool, diagonals: Diagonals) -> Edges {
     let n: usize = dims.iter().product();
     let mut edges = Vec::new();
