@@ -296,12 +296,34 @@ class OpenMpi5(OpenMpi):
 
 class Mpich(Stack):
     soname = "libmpi.so.12"
+    on_ucx = True
 
     def launch(self, np, variables, command):
         passed = []
         for name, value in variables.items():
             passed += ["-genv", name, value]
         return [self.launcher, "-n", str(np), *passed, *command]
+
+    def compiler_command(self):
+        return [self.compiler, *self.waiting_object()]
+
+    def fortran_command(self):
+        return [self.fortran, *self.waiting_object()]
+
+    def waiting_object(self):
+        """The object file with which the processes of a program sleep while they wait, if this MPI is on UCX."""
+        if not self.on_ucx:
+            return []
+        target = os.path.join(TARGET, "mpi-tests", self.name, "waiting_ucx.o")
+        with LOCKS.setdefault((self.name, "waiting_ucx.o"), threading.Lock()):
+            path = source("waiting_ucx.c")
+            if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(path):
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                made = [*C_FLAGS, "-fPIC", "-c", "-o", target + ".new", path]
+                if subprocess.run(["gcc", *made], check=False).returncode != 0:
+                    return []
+                os.replace(target + ".new", target)
+        return [target]
 
 
 # The persistent collective calls.
@@ -340,36 +362,11 @@ class Mpich4(Mpich):
     def libmpi(self):
         return self.soname
 
-    def compiler_command(self):
-        return [self.compiler, *self.yielding()]
-
-    def fortran_command(self):
-        return [self.fortran, *self.yielding()]
-
-    def yielding(self):
-        """The object file with which the processes of a program step aside while they wait."""
-        target = os.path.join(TARGET, "mpi-tests", self.name, "yielding_ucx.o")
-        with LOCKS.setdefault((self.name, "yielding_ucx.o"), threading.Lock()):
-            path = source("yielding_ucx.c")
-            if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(path):
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                made = [*C_FLAGS, "-fPIC", "-c", "-o", target + ".new", path]
-                if subprocess.run(["gcc", *made], check=False).returncode != 0:
-                    return []
-                os.replace(target + ".new", target)
-        return [target]
-
 
 class Mpich5(Mpich):
     name = "mpich5"
     prefix = os.path.join(CACHE, "mpi", "mpich5", "bin")
     compiler, launcher = os.path.join(prefix, "mpicc"), os.path.join(prefix, "mpiexec")
-
-    def environment(self):
-        clean = super().environment()
-        # The processes outnumber the processors here: those that wait step aside.
-        clean.update(MPIR_CVAR_CH4_PROGRESS_THROTTLE="1", MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT="100")
-        return clean
 
     def libraries(self):
         return [os.path.join(self.prefix, "..", "lib", "libmpi.so.12")]
@@ -392,6 +389,7 @@ class IntelMpi(Mpich):
     memory: nothing else is needed on one node."""
 
     name = "impi"
+    on_ucx = False
     unsteady = "Intel MPI crashes now and then on topologies, without any tool, too"
     unable_truth = (
         (None, None, PERSISTENT, "again", "fails or crashes now and then"),
@@ -408,7 +406,7 @@ class IntelMpi(Mpich):
     def environment(self):
         clean = super().environment()
         clean.update(I_MPI_ROOT=self.prefix, I_MPI_FABRICS="shm", I_MPI_PIN="off",
-                     # The processes outnumber the processors here: those that wait step aside.
+                     # The processes outnumber the processors here: those that wait sleep.
                      I_MPI_THREAD_YIELD="3",
                      LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
         return clean
