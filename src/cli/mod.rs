@@ -8,6 +8,7 @@
 mod arguments;
 mod commands;
 mod console;
+mod diagnosis;
 mod inspect;
 mod launcher;
 mod placement;
@@ -15,11 +16,12 @@ mod preload;
 mod trial;
 
 use crate::base::error::{ErrorKind, Result};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use commands::{
     check, compare, doctor, documents, environment, eval, exchange, map, recover, report, run,
     show, stored, topo,
 };
+use arguments::spelling;
 use console::Exit;
 use std::process::ExitCode;
 
@@ -117,9 +119,20 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
+/// The command line of this process. Ends the process if it cannot be understood.
+fn parsed() -> Cli {
+    let mut command = command();
+    let words = spelling::with_joined_levels(std::env::args_os());
+    command
+        .try_get_matches_from_mut(words)
+        .and_then(|matches| spelling::check(&mut command, &matches).map(|()| matches))
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .unwrap_or_else(|error| error.exit())
+}
+
 /// Entry point of the `rankweave` command.
 pub fn main() -> ExitCode {
-    match Cli::parse().command.execute() {
+    match parsed().command.execute() {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Nothing) => ExitCode::from(1),
         Err(error) => {

@@ -7,6 +7,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
+use crate::cli::diagnosis::forecast;
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::placement::{PlacedLaunch, Refusal, check};
 use crate::cli::preload::command::{LaunchCommand, Prepared};
@@ -95,6 +96,11 @@ impl Args {
             return self.check(&found, placed.as_ref());
         }
         let plan = self.plan(placed.as_ref(), &settings)?;
+        if settings.place != Place::LauncherOnly
+            && let Some(message) = forecast(&found, &self.launch, &settings, variable)
+        {
+            eprintln!("rankweave: {message}");
+        }
         if self.dry_run {
             output::print(&plan.shell_line())?;
             return Ok(Exit::Done);

@@ -5,9 +5,11 @@
 //! version.
 
 mod executable;
+mod nearest;
 mod question;
 
 pub(in crate::cli) use executable::{base_name, in_path};
+pub(in crate::cli) use nearest::nearest;
 pub(in crate::cli) use question::answer;
 
 use crate::base::error::{Error, ErrorKind, Result};
@@ -35,6 +37,12 @@ const WRAPPERS: [&str; 12] = [
     "chrt", "salloc",
 ];
 
+/// The names of launchers that a misspelt name is compared with.
+const NAMES: [&str; 11] = [
+    "mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.openmpi", "mpirun.mpich",
+    "mpiexec.openmpi", "mpiexec.mpich", "srun", "salloc",
+];
+
 /// How many arguments of such a program are searched for a launcher.
 const LOOKED_THROUGH: usize = 24;
 
@@ -58,11 +66,12 @@ impl Launcher {
             return Err(Error::new(ErrorKind::Usage, "there is nothing to run"));
         };
         let Some(path) = in_path(first) else {
-            return Err(Error::new(ErrorKind::Usage, format!("there is no program '{first}'"))
-                .at("PATH")
-                .advise(
-                    "load the module of the MPI first, or give the full path of the launcher",
-                ));
+            let error = Error::new(ErrorKind::Usage, format!("there is no program '{first}'"));
+            let here = NAMES.into_iter().filter(|name| in_path(name).is_some());
+            return Err(error.at("PATH").advise(match nearest(first, here) {
+                Some(name) => format!("write '{name}', which is there"),
+                None => "load the module of the MPI first, or give the full path of the launcher".into(),
+            }));
         };
         let name = base_name(&path);
         let found = LocatedLauncher { launcher: Launcher::of_program(&path), position: 0 };

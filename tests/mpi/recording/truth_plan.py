@@ -53,11 +53,13 @@ class Plan:
         called = {name for launch in self.launches for name in launch.exact}
         if not (self.bindings or self.kinds):
             exported = set().union(*(binding.names for binding in self.built)) if self.built else set()
+            # What no MPI of this run can do is printed below.
+            unable = set.intersection(*(self.never(stack) for stack in stacks)) if stacks else set()
             problems = []
             for row in table.table():
                 if row.family is None:
                     problems.append(f"{row.name} of calls.tbl moves data and is called by no test")
-                elif row.name in exported and row.name not in called | set(table.NOT_CALLED):
+                elif row.name in exported and row.name not in called | unable | set(table.NOT_CALLED):
                     problems.append(f"{row.name} was called nowhere with success")
             self.results.add("every row of calls.tbl that moves data is called", problems)
         for stack in stacks:
@@ -75,6 +77,12 @@ class Plan:
                 print(f"truth: {stack.name}: {line}")
         for row, reason in table.NOT_CALLED.items():
             print(f"truth: not called: {row}: {reason}")
+
+    @staticmethod
+    def never(stack):
+        """The rows that an MPI cannot run in any form, on no communicator and from no language."""
+        everywhere = (rows[2] for rows in stack.unable_truth if rows[0] is rows[1] is rows[3] is None)
+        return {name for names in everywhere for name in names.split()}
 
     def undone(self, stack):
         """What this MPI cannot do without the library."""

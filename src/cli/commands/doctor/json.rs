@@ -1,6 +1,6 @@
 //! The diagnosis for scripts.
 
-use super::diagnosis::{Diagnosed, Diagnosis};
+use crate::cli::diagnosis::{Diagnosed, Diagnosis};
 use crate::cli::inspect::{Image, Mpi};
 use serde_json::{Value, json};
 

@@ -5,24 +5,16 @@
 //! its version, and Python for the place of mpi4py. `--probe` starts the launcher with this program in
 //! place of the real one, to see the nodes themselves.
 
-mod bindings;
-mod checks;
-mod diagnosis;
-mod examination;
-mod finding;
 mod json;
-mod probe;
-mod program;
-mod sanitizer;
 mod text;
 
 use crate::base::error::Result;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
+use crate::cli::diagnosis::Diagnosis;
 use crate::cli::preload::settings;
 use crate::cli::trial::{PROBE_LIMIT, PROBE_STAY, probe_answer};
-use diagnosis::Diagnosis;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\

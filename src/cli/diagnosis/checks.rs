@@ -1,7 +1,7 @@
 //! The checks of a launch as a whole: the library, other preloaded tools, hosts, the store, the topology.
 //! The checks of its programs are in [`program`](super::program).
 
-use super::diagnosis::{Diagnosis, Placing};
+use super::facts::{Diagnosis, Placing};
 use super::finding::{note, problem, warning};
 use crate::base::file_system::FileSystem;
 use crate::cli::inspect::{Image, NotElf, Search};
@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Finds the library and reads its file.
-pub(super) fn library(diagnosis: &mut Diagnosis) {
+pub(in crate::cli) fn library(diagnosis: &mut Diagnosis) {
     let path = match preload::library::find() {
         Ok(path) => path,
         Err(error) => {
@@ -44,7 +44,7 @@ pub(super) fn library(diagnosis: &mut Diagnosis) {
 }
 
 /// Finds what is preloaded already, and whether it wraps MPI too.
-pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
+pub(in crate::cli) fn preloaded(diagnosis: &mut Diagnosis) {
     let mut lists: Vec<String> = std::env::var("LD_PRELOAD").ok().into_iter().collect();
     for program in &diagnosis.programs {
         let set = program.part.variables.iter().filter(|v| v.0 == "LD_PRELOAD");
@@ -91,7 +91,7 @@ pub(super) fn preloaded(diagnosis: &mut Diagnosis) {
 }
 
 /// Checks the launcher, the hosts, the mode, and whether all ranks run one program.
-pub(super) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
+pub(in crate::cli) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     let mut list = Vec::new();
     if diagnosis.launch.launcher == Launcher::Other {
         let text = "no launcher is recognised; settings go through the environment, which reaches the \
@@ -146,7 +146,7 @@ fn local_type(path: &Path) -> Option<String> {
 }
 
 /// Finds out where the store is, and whether it can be written.
-pub(super) fn store(diagnosis: &mut Diagnosis) {
+pub(in crate::cli) fn store(diagnosis: &mut Diagnosis) {
     let directory = match diagnosis.settings.store.clone().map_or_else(Store::default_dir, Ok) {
         Ok(directory) => directory,
         Err(error) => return diagnosis.findings.push(problem("store-unknown", error.to_string())),
@@ -160,7 +160,7 @@ pub(super) fn store(diagnosis: &mut Diagnosis) {
 }
 
 /// Finds out where the counters are kept on this node while the program runs.
-pub(super) fn spill(diagnosis: &mut Diagnosis) {
+pub(in crate::cli) fn spill(diagnosis: &mut Diagnosis) {
     let lost = "a program that does not reach MPI_Finalize leaves no matrix";
     let spill = &diagnosis.settings.spill;
     if *spill == Spill::Off {
@@ -206,7 +206,7 @@ fn writable(directory: &Path) -> Result<(), String> {
 }
 
 /// Finds out whether the launcher can place the ranks before the launch (`--place launcher`).
-pub(super) fn placement(diagnosis: &mut Diagnosis, found: &LocatedLauncher, command: &[String]) {
+pub(in crate::cli) fn placement(diagnosis: &mut Diagnosis, found: &LocatedLauncher, command: &[String]) {
     let settings = &diagnosis.settings;
     if matches!(settings.mode, Mode::Off | Mode::Record | Mode::Shuffle) {
         return;
@@ -233,7 +233,7 @@ pub(super) fn placement(diagnosis: &mut Diagnosis, found: &LocatedLauncher, comm
 }
 
 /// Finds out where the topology comes from.
-pub(super) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
+pub(in crate::cli) fn topology(diagnosis: &mut Diagnosis, search: &Search) {
     if let Some(text) = &diagnosis.settings.topology {
         if let Err(error) = crate::topology::parse(text) {
             let text = format!("{error}; ranks will not be reordered");

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// A program of the launch.
 #[derive(Debug, Default)]
-pub(super) struct Diagnosed {
+pub(in crate::cli) struct Diagnosed {
     pub part: Part,
     pub started: Started,
     /// Its MPI library. If the program is not linked with this library: how it is known.
@@ -25,7 +25,7 @@ pub(super) struct Diagnosed {
 
 impl Diagnosed {
     /// True if nothing prevents recording.
-    pub(super) fn recorded(&self) -> bool {
+    pub(in crate::cli) fn recorded(&self) -> bool {
         has_no_problem(&self.findings)
     }
 }
@@ -36,7 +36,7 @@ fn has_no_problem(findings: &[Finding]) -> bool {
 
 /// Whether the launcher can place the ranks before the launch (`--place launcher`).
 #[derive(Debug, Serialize)]
-pub(super) struct Placing {
+pub(in crate::cli) struct Placing {
     pub possible: bool,
     /// How the launcher is told, or why it is not.
     pub text: String,
@@ -46,7 +46,7 @@ pub(super) struct Placing {
 
 /// All that is known about a launch.
 #[derive(Debug, Default)]
-pub(super) struct Diagnosis {
+pub(in crate::cli) struct Diagnosis {
     pub launch: LaunchLine,
     pub settings: Settings,
     /// The MPI library that belongs to the launcher.
@@ -71,7 +71,7 @@ pub(super) struct Diagnosis {
 
 impl Diagnosis {
     /// Path and identity of the program.
-    pub(super) fn identity(&self) -> Option<(PathBuf, store::Identity)> {
+    pub(in crate::cli) fn identity(&self) -> Option<(PathBuf, store::Identity)> {
         let program = self.programs.first()?;
         let exe = program.started.binary()?.path.canonicalize().ok()?;
         let identity = store::identity(&exe, &program.started.words).ok()?;
@@ -79,7 +79,7 @@ impl Diagnosis {
     }
 
     /// True if all ranks will be recorded.
-    pub(super) fn recorded(&self) -> bool {
+    pub(in crate::cli) fn recorded(&self) -> bool {
         self.settings.mode != Mode::Off
             && has_no_problem(&self.findings)
             && !self.programs.is_empty()
@@ -87,12 +87,12 @@ impl Diagnosis {
     }
 
     /// True if all ranks run the same program with the same arguments.
-    pub(super) fn is_one_program(&self) -> bool {
+    pub(in crate::cli) fn is_one_program(&self) -> bool {
         self.programs.windows(2).all(|p| p[0].started.words == p[1].started.words)
     }
 
     /// What the launch will do, in words.
-    pub(super) fn outcome(&self) -> String {
+    pub(in crate::cli) fn outcome(&self) -> String {
         if !self.recorded() {
             let some =
                 self.programs.iter().any(Diagnosed::recorded) && has_no_problem(&self.findings);

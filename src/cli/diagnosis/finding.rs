@@ -5,7 +5,7 @@ use serde::Serialize;
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Severity {
+pub(in crate::cli) enum Severity {
     /// It changes nothing in what is recorded.
     Note,
     /// Something may go wrong.
@@ -15,7 +15,7 @@ pub(super) enum Severity {
 }
 
 impl Severity {
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::cli) fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",
             Severity::Warning => "warning",
@@ -24,29 +24,29 @@ impl Severity {
     }
 
     /// A finding of this severity, without advice.
-    pub(super) fn finding(self, code: &'static str, text: impl Into<String>) -> Finding {
+    pub(in crate::cli) fn finding(self, code: &'static str, text: impl Into<String>) -> Finding {
         Finding { level: self, code, text: text.into(), advice: None }
     }
 }
 
 /// A finding of the severity [`Severity::Note`].
-pub(super) fn note(code: &'static str, text: impl Into<String>) -> Finding {
+pub(in crate::cli) fn note(code: &'static str, text: impl Into<String>) -> Finding {
     Severity::Note.finding(code, text)
 }
 
 /// A finding of the severity [`Severity::Warning`].
-pub(super) fn warning(code: &'static str, text: impl Into<String>) -> Finding {
+pub(in crate::cli) fn warning(code: &'static str, text: impl Into<String>) -> Finding {
     Severity::Warning.finding(code, text)
 }
 
 /// A finding of the severity [`Severity::Problem`].
-pub(super) fn problem(code: &'static str, text: impl Into<String>) -> Finding {
+pub(in crate::cli) fn problem(code: &'static str, text: impl Into<String>) -> Finding {
     Severity::Problem.finding(code, text)
 }
 
 /// A fact that the user should know.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Finding {
+pub(in crate::cli) struct Finding {
     pub level: Severity,
     /// A name for scripts.
     pub code: &'static str,
@@ -57,7 +57,7 @@ pub(super) struct Finding {
 
 impl Finding {
     /// The same finding with advice.
-    pub(super) fn advise(self, advice: impl Into<String>) -> Finding {
+    pub(in crate::cli) fn advise(self, advice: impl Into<String>) -> Finding {
         Finding { advice: Some(advice.into()), ..self }
     }
 }

@@ -1,12 +1,12 @@
 //! Examines a launch without starting it: does all checks, and looks up what is stored for the program.
 
 use super::bindings::Bindings;
-use super::diagnosis::{Diagnosed, Diagnosis};
+use super::facts::{Diagnosed, Diagnosis};
 use super::finding::warning;
 use super::{checks, probe, program};
 use crate::base::error::{ErrorKind, Result};
 use crate::cli::inspect::{LaunchLine, Mpi, Part, Search, start};
-use crate::cli::launcher::Launcher;
+use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::preload;
 use crate::cli::trial::nodes_of;
 use crate::launch::Storage;
@@ -16,9 +16,26 @@ use std::time::Duration;
 
 impl Diagnosis {
     /// The diagnosis of a launch. Errors: the launcher is not found.
-    pub(super) fn of(command: &[String], settings: Settings) -> Result<Diagnosis> {
+    pub(in crate::cli) fn of(command: &[String], settings: Settings) -> Result<Diagnosis> {
         let found = Launcher::of_command(command)?;
-        let launch = LaunchLine::of(&found, command);
+        let mut diagnosis = Diagnosis::of_programs(&found, command, settings);
+        let search = Search::new(std::env::var("LD_LIBRARY_PATH").ok().as_deref());
+        checks::store(&mut diagnosis);
+        checks::spill(&mut diagnosis);
+        checks::topology(&mut diagnosis, &search);
+        diagnosis.find_record();
+        diagnosis.find_objection();
+        checks::placement(&mut diagnosis, &found, command);
+        Ok(diagnosis)
+    }
+
+    /// The diagnosis of the library, the launcher and the programs. The store and the topology are not examined.
+    pub(super) fn of_programs(
+        found: &LocatedLauncher,
+        command: &[String],
+        settings: Settings,
+    ) -> Diagnosis {
+        let launch = LaunchLine::of(found, command);
         let search = Search::new(std::env::var("LD_LIBRARY_PATH").ok().as_deref());
         let launcher_mpi = launch
             .path
@@ -31,14 +48,8 @@ impl Diagnosis {
             diagnosis.programs.push(program);
         }
         checks::preloaded(&mut diagnosis);
-        checks::launch(&mut diagnosis, &found);
-        checks::store(&mut diagnosis);
-        checks::spill(&mut diagnosis);
-        checks::topology(&mut diagnosis, &search);
-        diagnosis.find_record();
-        diagnosis.find_objection();
-        checks::placement(&mut diagnosis, &found, command);
-        Ok(diagnosis)
+        checks::launch(&mut diagnosis, found);
+        diagnosis
     }
 
     fn program(&self, part: Part) -> Diagnosed {
@@ -117,7 +128,7 @@ impl Diagnosis {
 
     /// Starts the launcher with this program in place of the real one, and ends it after `limit`. Errors: it cannot be
     /// started or does not end in time, or no process answers.
-    pub(super) fn probe(&mut self, command: &[String], limit: Duration) -> Result<()> {
+    pub(in crate::cli) fn probe(&mut self, command: &[String], limit: Duration) -> Result<()> {
         let nodes = nodes_of(&self.launch, command, limit)?;
         self.findings.extend(probe::lacking(&nodes));
         let store = Storage::open(&self.settings).ok();

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// Names of MPI functions that a program and its libraries use.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(super) struct Bindings {
+pub(in crate::cli) struct Bindings {
     /// C.
     pub c: BTreeSet<String>,
     /// `mpif.h` or `use mpi`.
@@ -27,7 +27,7 @@ pub(super) struct Bindings {
 
 impl Bindings {
     /// The bindings that a program and its libraries use, apart from the libraries of MPI itself.
-    pub(super) fn of(closure: &Closure) -> Bindings {
+    pub(in crate::cli) fn of(closure: &Closure) -> Bindings {
         let mut all = Bindings::default();
         for (index, image) in closure.images.iter().enumerate() {
             if index > 0 && belongs_to_mpi(image) {
@@ -62,12 +62,12 @@ impl Bindings {
     }
 
     /// The number of names of all bindings.
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::cli) fn count(&self) -> usize {
         self.c.len() + self.fortran.len() + self.fortran_2008.len() + self.cxx.len()
     }
 
     /// All names with an entry point of C or Fortran.
-    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+    pub(in crate::cli) fn names(&self) -> impl Iterator<Item = &String> {
         self.c.iter().chain(&self.fortran).chain(&self.fortran_2008)
     }
 }

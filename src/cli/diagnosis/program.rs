@@ -1,7 +1,7 @@
 //! The checks of one program: whether the library gets into the program, and whether it sees the calls to
 //! MPI.
 
-use super::diagnosis::{Diagnosed, Diagnosis};
+use super::facts::{Diagnosed, Diagnosis};
 use super::finding::{Finding, Severity, note, problem, warning};
 use super::sanitizer;
 use crate::base::file;
@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Warns of libraries that the program needs and that are not found.
-pub(super) fn missing_libraries(program: &mut Diagnosed, closure: &Closure) {
+pub(in crate::cli) fn missing_libraries(program: &mut Diagnosed, closure: &Closure) {
     if !closure.missing.is_empty() {
         let names = closure.missing.join(", ");
         let text = format!("libraries of the program are not found here: {names}");
@@ -26,7 +26,7 @@ pub(super) fn missing_libraries(program: &mut Diagnosed, closure: &Closure) {
 }
 
 /// Does all other checks of one program.
-pub(super) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
+pub(in crate::cli) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
     let mut found = Vec::new();
     ways(program, &mut found);
     match &program.started.program {

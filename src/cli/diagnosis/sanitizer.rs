@@ -1,12 +1,12 @@
 //! Whether a program was built with AddressSanitizer, and what that means for preloading.
 
-use super::diagnosis::Diagnosed;
+use super::facts::Diagnosed;
 use super::finding::{Finding, Severity};
 use crate::cli::inspect::Image;
 use crate::cli::inspect::sanitizer::{OPTIONS, needs_address_sanitizer, needs_option, with_option};
 
 /// The finding about such a program; `None` for other programs.
-pub(super) fn finding(program: &Diagnosed, image: &Image) -> Option<Finding> {
+pub(in crate::cli) fn finding(program: &Diagnosed, image: &Image) -> Option<Finding> {
     if !needs_address_sanitizer(image) {
         return None;
     }

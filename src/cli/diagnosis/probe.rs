@@ -7,7 +7,7 @@ use crate::sources::Host;
 use crate::store::Store;
 
 /// The nodes on which processes lack the library.
-pub(super) fn lacking(nodes: &[ProbedNode]) -> Vec<Finding> {
+pub(in crate::cli) fn lacking(nodes: &[ProbedNode]) -> Vec<Finding> {
     let lacking = nodes.iter().filter(|node| node.preloaded < node.processes);
     let finding = |node: &ProbedNode| {
         let ProbedNode { name, processes, preloaded, .. } = node;
@@ -18,7 +18,7 @@ pub(super) fn lacking(nodes: &[ProbedNode]) -> Vec<Finding> {
 }
 
 /// What is known of the network between the nodes; nothing for fewer than three nodes.
-pub(super) fn network(
+pub(in crate::cli) fn network(
     nodes: &[ProbedNode],
     settings: &Settings,
     store: Option<&Store>,

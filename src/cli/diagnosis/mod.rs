@@ -1,0 +1,19 @@
+//! What the library would do in a launch, and why it would do nothing.
+//!
+//! Nothing of the launch is started: programs and libraries are read as files ([`inspect`](crate::cli::inspect)).
+//! `rankweave doctor` shows all of it. `rankweave run` examines only the programs, and says one line if nothing
+//! will be recorded ([`forecast`]).
+
+mod bindings;
+mod checks;
+mod facts;
+mod examination;
+mod finding;
+mod forecast;
+mod probe;
+mod program;
+mod sanitizer;
+
+pub(in crate::cli) use facts::{Diagnosed, Diagnosis};
+pub(in crate::cli) use finding::Finding;
+pub(in crate::cli) use forecast::forecast;

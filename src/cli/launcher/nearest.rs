@@ -1,0 +1,35 @@
+//! The known word that is most like a misspelt one. The distance between two words is the number of letters that are
+//! inserted, removed, replaced, or exchanged with the next one (optimal string alignment, crate strsim).
+
+/// Words with at most this distance are taken for misspelt.
+const FARTHEST: usize = 2;
+
+/// A word of at least this length may also be the beginning of the word that was meant, as `--topo`.
+const SHORTEST_BEGINNING: usize = 5;
+
+/// The word among `known` that is most like `word`; `None` if none is like it.
+pub(in crate::cli) fn nearest<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let distance = |name: &str| strsim::osa_distance(word, name);
+    let is_like = |name: &&str| {
+        distance(name) <= FARTHEST || word.len() >= SHORTEST_BEGINNING && name.starts_with(word)
+    };
+    known.into_iter().filter(is_like).min_by_key(|name| distance(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word() {
+        let known = ["mpirun", "mpiexec", "srun"];
+        assert_eq!(nearest("mpirum", known), Some("mpirun"));
+        assert_eq!(nearest("mpirnu", known), Some("mpirun"));
+        assert_eq!(nearest("mipexec", known), Some("mpiexec"));
+        assert_eq!(nearest("lmp", known), None);
+        assert_eq!(nearest("--topo", ["--mode", "--topology"]), Some("--topology"));
+    }
+}
