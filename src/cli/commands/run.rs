@@ -7,7 +7,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
-use crate::cli::diagnosis::forecast;
+use crate::cli::diagnosis::{forecast, leftovers};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::placement::{PlacedLaunch, Refusal, check};
 use crate::cli::preload::command::{LaunchCommand, Prepared};
@@ -96,11 +96,7 @@ impl Args {
             return self.check(&found, placed.as_ref());
         }
         let plan = self.plan(placed.as_ref(), &settings)?;
-        if settings.place != Place::LauncherOnly
-            && let Some(message) = forecast(&found, &self.launch, &settings, variable)
-        {
-            eprintln!("rankweave: {message}");
-        }
+        self.say_what_will_be_missed(&found, &settings);
         if self.dry_run {
             output::print(&plan.shell_line())?;
             return Ok(Exit::Done);
@@ -113,6 +109,18 @@ impl Args {
         Err(Error::new(ErrorKind::Io, format!("cannot start the launcher: {error}"))
             .at(&plan.command[0])
             .advise("give the name of a launcher that is in PATH, after --"))
+    }
+
+    /// Says that nothing of this launch will be recorded, and that something of earlier ones was not.
+    fn say_what_will_be_missed(&self, found: &LocatedLauncher, settings: &Settings) {
+        let variable = |name: &str| std::env::var(name).ok();
+        if settings.place == Place::LauncherOnly {
+            return;
+        }
+        let missed = forecast(found, &self.launch, settings, variable);
+        for message in missed.into_iter().chain(leftovers(settings)) {
+            eprintln!("rankweave: {message}");
+        }
     }
 
     /// The command that is executed.

@@ -4,6 +4,7 @@ use super::layout;
 use super::part::Part;
 use super::read::read;
 use crate::base::error::{Error, ErrorKind, Result};
+use std::collections::BTreeSet;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -76,6 +77,29 @@ pub fn scan(directory: &Path, user: u32) -> Result<Vec<SpillFile>> {
     }
     found.sort_by(|a, b| (a.job, a.process, &a.path).cmp(&(b.job, b.process, &b.path)));
     Ok(found)
+}
+
+/// The jobs of `user` that have files in a directory although no process of them runs on this node. The counters are
+/// not read. A file of which this cannot be told for certain counts as one of a running job.
+pub fn ended_jobs(directory: &Path, user: u32) -> BTreeSet<u64> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return BTreeSet::new() };
+    let (mut ended, mut running) = (BTreeSet::new(), BTreeSet::new());
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some((owner, job, ..)) = name.to_str().and_then(layout::parse_name) else { continue };
+        if owner == user && !running.contains(&job) {
+            let set = if has_ended(&entry.path(), user) { &mut ended } else { &mut running };
+            set.insert(job);
+        }
+    }
+    ended.difference(&running).copied().collect()
+}
+
+/// Whether a file has a header, and its process does not run.
+fn has_ended(path: &Path, user: u32) -> bool {
+    let Ok(Some((mut file, _))) = open_own(path, user) else { return false };
+    let mut start = [0; layout::MAGIC.len()];
+    file.read_exact(&mut start).is_ok() && start == layout::MAGIC && file.try_lock_shared().is_ok()
 }
 
 /// Opens a file of `user`. Returns the open file and its metadata. `None` if the file belongs to another user or is
@@ -181,8 +205,15 @@ mod tests {
         let held = File::open(&path).unwrap();
         held.lock().unwrap();
         assert_eq!(scan(dir.path(), user()).unwrap()[0].state, State::Running);
+        assert!(ended_jobs(dir.path(), user()).is_empty());
+        // A job of which one process runs is a job that runs.
+        let (name, content) = file(1, 3);
+        std::fs::write(dir.path().join(name), content).unwrap();
+        assert!(ended_jobs(dir.path(), user()).is_empty());
         drop(held);
         assert_eq!(scan(dir.path(), user()).unwrap()[0].state, State::Ended);
+        assert_eq!(ended_jobs(dir.path(), user()), BTreeSet::from([1]));
+        assert!(ended_jobs(&dir.path().join("absent"), user()).is_empty());
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod recover;
 mod waiting_parts;
 
 pub use description::{About, JobDescription, Order};
-pub use directory::{SpillFile, State, candidates, scan};
+pub use directory::{SpillFile, State, candidates, ended_jobs, scan};
 pub use joined_record::{Joined, best_of, join};
 pub use part::{Gaps, Part, decode_parts, encode_parts};
 pub use read::read;

@@ -22,13 +22,13 @@ const char *text_of_version(void) { return VERSION_TEXT; }
 const char *number(void) { return \"4.9.1\"; }
 ";
 
-struct Bench {
-    place: Place,
+pub(super) struct Bench {
+    pub(super) place: Place,
 }
 
 impl Bench {
     /// A fake Open MPI and MPICH with launchers, a program for each, and a library to preload.
-    fn new() -> Bench {
+    pub(super) fn new() -> Bench {
         let bench = Bench { place: Place::new() };
         for dir in ["open/lib", "open/bin", "mpich/lib", "mpich/bin", "rw"] {
             std::fs::create_dir_all(bench.place.path(dir)).unwrap();
@@ -72,7 +72,7 @@ impl Bench {
         bench
     }
 
-    fn cc(&self, args: &[&str]) {
+    pub(super) fn cc(&self, args: &[&str]) {
         let done = Command::new("cc").current_dir(self.place.path("")).args(args).output();
         let done = done.expect("cc, which Rust links with");
         assert!(done.status.success(), "cc {args:?}: {}", String::from_utf8_lossy(&done.stderr));
@@ -88,7 +88,7 @@ impl Bench {
         self.cc(&[&["-o", name, "app.c", library, &path][..], more].concat());
     }
 
-    fn script(&self, name: &str, text: &str) {
+    pub(super) fn script(&self, name: &str, text: &str) {
         let path = self.place.path(name);
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();

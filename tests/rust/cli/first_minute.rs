@@ -1,0 +1,82 @@
+//! The mistakes of the first minute: what `rankweave run` says, and its exit code.
+//!
+//! The messages are in tests/snapshots/first-minute.txt, so that a reader can judge them side by side.
+
+use super::doctor::Bench;
+use crate::support::{of, same_as_file};
+use std::fmt::Write;
+use std::process::Command;
+
+/// The words of a command line behind `rankweave`, and variables of its environment.
+type Line = (&'static str, &'static [(&'static str, &'static str)]);
+
+const LINES: [Line; 22] = [
+    // What is right says nothing.
+    ("run -- mpirun -n 2 ./app", &[]),
+    ("run mpirun -n 2 ./app", &[]),
+    ("run --verbose 2 -- mpirun -n 2 ./app", &[]),
+    ("run -- sh job.sh", &[]),
+    ("run -- ./app", &[("PMI_RANK", "1")]),
+    // The launch.
+    ("run", &[]),
+    ("run -- ./app input", &[]),
+    ("run -- ./plain", &[]),
+    ("run -- mpirum -n 2 ./app", &[]),
+    ("run -- mpirun -n 2 ./plain", &[]),
+    ("run -- mpirun -n 2 ./static", &[]),
+    ("run -- mpirun -n 2 ./app12", &[]),
+    ("run -- mpirun -n 1 ./app", &[]),
+    ("run -- mpirun -n 2 env -u LD_PRELOAD ./app", &[]),
+    // Options and variables.
+    ("rum -- mpirun -n 2 ./app", &[]),
+    ("run --mod record -- mpirun -n 2 ./app", &[]),
+    ("run --mode recrod -- mpirun -n 2 ./app", &[]),
+    ("run --topology toruss:2x2 -- mpirun -n 2 ./app", &[]),
+    ("run --slots some -- mpirun -n 2 ./app", &[]),
+    ("run --fix one -- mpirun -n 2 ./app", &[]),
+    ("run -- mpirun -n 2 ./app", &[("RANKWEAVE_MOD", "record")]),
+    ("run -- mpirun -n 2 ./app", &[("RANKWEAVE_MODE", "recrod")]),
+];
+
+/// The command in the directory of the bench, with only the launcher of its fake Open MPI in PATH.
+fn command(bench: &Bench, (line, variables): Line) -> Command {
+    let mut command = bench.place.command(&line.split(' ').collect::<Vec<_>>());
+    for name in ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "SLURM_PROCID"] {
+        command.env_remove(name);
+    }
+    let path = format!("{}:/usr/bin:/bin", bench.place.path("path").display());
+    command.env("PATH", path).envs(variables.iter().copied());
+    command.env("RANKWEAVE_LIBRARY", bench.place.path("rw/librankweave.so"));
+    command.env("RANKWEAVE_SPILL", bench.place.path("spill"));
+    command
+}
+
+/// The fake Open MPI of the bench, with a launcher that does nothing, and programs that are not recorded.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    for directory in ["path", "spill"] {
+        std::fs::create_dir(bench.place.path(directory)).unwrap();
+    }
+    bench.script("path/mpirun", "#!/bin/sh\n[ \"$1\" = --version ] && echo 'mpirun (Open MPI) 4.9.1'\nexit 0\n");
+    bench.script("job.sh", "#!/bin/sh\nexit 0\n");
+    bench.place.file("plain.c", "int main(void) { return 0; }\n");
+    bench.cc(&["-o", "plain", "plain.c"]);
+    bench.cc(&["-static", "-o", "static", "app.c", "mpi.c", "-DVERSION_TEXT=\"\""]);
+    bench
+}
+
+#[test]
+fn mistakes_of_the_first_minute() {
+    let bench = bench();
+    let directory = bench.place.path("").display().to_string();
+    let mut text = String::new();
+    for line in LINES {
+        let run = of(command(&bench, line).output().unwrap());
+        assert_eq!(run.out, "", "{line:?}");
+        let variables: String = line.1.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+        writeln!(text, "$ {variables}rankweave {}", line.0).unwrap();
+        text.push_str(&run.err.replace(&directory, "DIR/"));
+        writeln!(text, "exit code {}\n", run.code.map_or("none".into(), |code| code.to_string())).unwrap();
+    }
+    same_as_file("tests/snapshots/first-minute.txt", &text);
+}
