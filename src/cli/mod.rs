@@ -16,12 +16,12 @@ mod preload;
 mod trial;
 
 use crate::base::error::{ErrorKind, Result};
+use arguments::spelling;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use commands::{
     check, compare, doctor, documents, environment, eval, exchange, map, recover, report, run,
     show, stored, topo,
 };
-use arguments::spelling;
 use console::Exit;
 use std::process::ExitCode;
 

@@ -10,7 +10,9 @@ use std::ffi::OsString;
 
 /// The command line with `--verbose 2` as one word, as it is with `=`. The value of `--verbose` may be left out,
 /// so that the parser does not take the next word for it.
-pub(in crate::cli) fn with_joined_levels(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+pub(in crate::cli) fn with_joined_levels(
+    words: impl IntoIterator<Item = OsString>,
+) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     let mut is_before_launch = true;
     for word in words {
@@ -31,7 +33,10 @@ pub(in crate::cli) fn with_joined_levels(words: impl IntoIterator<Item = OsStrin
 ///
 /// `command` is the whole command line. Errors: that of the parser for an unknown argument, with the option that is
 /// most like it.
-pub(in crate::cli) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
+pub(in crate::cli) fn check(
+    command: &mut Command,
+    matches: &ArgMatches,
+) -> Result<(), clap::Error> {
     let Some((name, given)) = matches.subcommand() else { return Ok(()) };
     let Ok(Some(mut launch)) = given.try_get_many::<String>("launch") else { return Ok(()) };
     let Some(first) = launch.next().filter(|word| word.len() > 1 && word.starts_with('-')) else {

@@ -2,6 +2,7 @@
 
 use crate::base::error::Result;
 use crate::cli::console::{Exit, output};
+use crate::cli::preload::settings::unknown_variables;
 use crate::options::{Settings, TABLE};
 use serde_json::json;
 
@@ -44,6 +45,10 @@ impl Args {
                 (None, None) => format!("not set, default {}", option.default),
             };
             text.push_str(&format!("{:<22} {state}\n    {}\n", option.env, option.help));
+        }
+        for (name, like) in unknown_variables() {
+            let like = like.map(|like| format!("; try: {like}")).unwrap_or_default();
+            text.push_str(&format!("{name:<22} ignored: there is no such variable{like}\n"));
         }
         output::print(&text)?;
         Ok(Exit::Done)

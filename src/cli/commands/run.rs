@@ -82,6 +82,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let settings = settings::settings(&self.settings)?;
+        settings::check_descriptions(&settings)?;
         let found = Launcher::of_command(&self.launch)?;
         let variable = |name: &str| std::env::var(name).ok();
         let placed = match &settings.place {
@@ -114,6 +115,12 @@ impl Args {
     /// Says that nothing of this launch will be recorded, and that something of earlier ones was not.
     fn say_what_will_be_missed(&self, found: &LocatedLauncher, settings: &Settings) {
         let variable = |name: &str| std::env::var(name).ok();
+        for (name, like) in settings::unknown_variables() {
+            let advice = like.map(|like| format!("; try: {like}")).unwrap_or_default();
+            eprintln!(
+                "rankweave: there is no variable {name}, and its value has no effect{advice}"
+            );
+        }
         if settings.place == Place::LauncherOnly {
             return;
         }

@@ -206,7 +206,11 @@ fn writable(directory: &Path) -> Result<(), String> {
 }
 
 /// Finds out whether the launcher can place the ranks before the launch (`--place launcher`).
-pub(in crate::cli) fn placement(diagnosis: &mut Diagnosis, found: &LocatedLauncher, command: &[String]) {
+pub(in crate::cli) fn placement(
+    diagnosis: &mut Diagnosis,
+    found: &LocatedLauncher,
+    command: &[String],
+) {
     let settings = &diagnosis.settings;
     if matches!(settings.mode, Mode::Off | Mode::Record | Mode::Shuffle) {
         return;

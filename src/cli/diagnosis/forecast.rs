@@ -75,17 +75,19 @@ fn of_findings(diagnosis: &Diagnosis) -> Option<String> {
 
 fn first_problem<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Option<&'a Finding> {
     let is_certain = |finding: &&Finding| {
-        finding.level == Severity::Problem && !listed(UNCERTAIN, finding.code)
+        finding.code == "no-mpi-calls"
+            || finding.level == Severity::Problem && !listed(UNCERTAIN, finding.code)
     };
     findings.into_iter().find(is_certain)
 }
 
 fn message(finding: &Finding) -> String {
-    let advice = finding.advice.as_ref().map(|advice| format!("; try: {advice}")).unwrap_or_default();
+    let advice =
+        finding.advice.as_ref().map(|advice| format!("; try: {advice}")).unwrap_or_default();
     match finding.code {
-        // A program that is not linked with MPI may start one that is.
-        "no-mpi" => format!(
-            "{}: nothing will be recorded, unless it starts a program that is{advice}",
+        // A program that is not linked with MPI may load it, or start a program that is.
+        "no-mpi" | "no-mpi-calls" => format!(
+            "{}: nothing will be recorded, unless it loads an MPI library or starts a program that uses one{advice}",
             finding.text
         ),
         _ => format!("nothing will be recorded: {}{advice}", finding.text),

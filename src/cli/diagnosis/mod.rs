@@ -6,8 +6,8 @@
 
 mod bindings;
 mod checks;
-mod facts;
 mod examination;
+mod facts;
 mod finding;
 mod forecast;
 mod leftovers;

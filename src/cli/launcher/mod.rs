@@ -39,8 +39,17 @@ const WRAPPERS: [&str; 12] = [
 
 /// The names of launchers that a misspelt name is compared with.
 const NAMES: [&str; 11] = [
-    "mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.openmpi", "mpirun.mpich",
-    "mpiexec.openmpi", "mpiexec.mpich", "srun", "salloc",
+    "mpirun",
+    "mpiexec",
+    "orterun",
+    "prterun",
+    "mpiexec.hydra",
+    "mpirun.openmpi",
+    "mpirun.mpich",
+    "mpiexec.openmpi",
+    "mpiexec.mpich",
+    "srun",
+    "salloc",
 ];
 
 /// How many arguments of such a program are searched for a launcher.
@@ -70,7 +79,9 @@ impl Launcher {
             let here = NAMES.into_iter().filter(|name| in_path(name).is_some());
             return Err(error.at("PATH").advise(match nearest(first, here) {
                 Some(name) => format!("write '{name}', which is there"),
-                None => "load the module of the MPI first, or give the full path of the launcher".into(),
+                None => {
+                    "load the module of the MPI first, or give the full path of the launcher".into()
+                }
             }));
         };
         let name = base_name(&path);

@@ -1,11 +1,25 @@
 //! The settings of a launch, as environment variables that its processes get.
 
-use super::library;
-use crate::base::error::Result;
+use super::{functions, library};
+use crate::base::error::{Error, Result};
 use crate::cli::arguments::settings::SettingsArgs;
+use crate::cli::launcher::nearest;
 use crate::launch::PLACED;
-use crate::options::{FUNCTIONS, Settings};
+use crate::options::{FUNCTIONS, Settings, Slots, TABLE};
 use std::ffi::OsString;
+
+/// Variables that have no option.
+const OTHER_VARIABLES: [&str; 9] = [
+    library::VARIABLE,
+    FUNCTIONS,
+    PLACED,
+    functions::MPI,
+    "RANKWEAVE_ADDRESS",
+    "RANKWEAVE_CHAIN",
+    "RANKWEAVE_INJECT",
+    "RANKWEAVE_CACHE",
+    "RANKWEAVE_UPDATE_SNAPSHOTS",
+];
 
 /// Names and values of environment variables.
 pub(in crate::cli) type Variables = Vec<(String, String)>;
@@ -21,6 +35,46 @@ pub(in crate::cli) fn variables(given: &SettingsArgs) -> Result<Variables> {
 /// The settings of a launch with these options. Errors: a value cannot be understood.
 pub(in crate::cli) fn settings(given: &SettingsArgs) -> Result<Settings> {
     settings_in(&merged(std::env::vars_os(), given.variables()?))
+}
+
+/// Checks what a launch would find out only in its processes: that the topology can be read, and that the file
+/// with the slots is there.
+///
+/// Errors: one of them is not so.
+pub(in crate::cli) fn check_descriptions(settings: &Settings) -> Result<()> {
+    if let Some(text) = &settings.topology {
+        crate::topology::parse(text).map_err(|error| error.at("--topology"))?;
+    }
+    if let Some(Slots::File(path)) = &settings.slots {
+        std::fs::File::open(path)
+            .map_err(|error| Error::io("cannot read the slots", path, &error))
+            .map_err(|error| {
+                error.advise("give slots such as 0-15, or the file with their numbers")
+            })?;
+    }
+    Ok(())
+}
+
+/// Variables that begin as those of rankweave do, but are none of them, each with the variable that is most like it.
+pub(in crate::cli) fn unknown_variables() -> Vec<(String, Option<&'static str>)> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    unknown_among(names)
+}
+
+fn unknown_among(names: impl Iterator<Item = String>) -> Vec<(String, Option<&'static str>)> {
+    let known = || TABLE.iter().map(|option| option.env).chain(OTHER_VARIABLES);
+    let is_unknown = |name: &String| {
+        name.starts_with("RANKWEAVE_")
+            && !name.starts_with("RANKWEAVE_TEST_")
+            && known().all(|other| other != name)
+    };
+    let mut unknown: Vec<String> = names.filter(is_unknown).collect();
+    unknown.sort();
+    let with_nearest = |name: String| {
+        let like = nearest(&name, known());
+        (name, like)
+    };
+    unknown.into_iter().map(with_nearest).collect()
 }
 
 /// All `RANKWEAVE_` variables of an environment, sorted, and behind them those that were given.
@@ -52,6 +106,19 @@ fn settings_in(variables: &[(String, String)]) -> Result<Settings> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_that_are_nearly_right() {
+        let names =
+            ["RANKWEAVE_MOD", "RANKWEAVE_STORE", "RANKWEAVE_XYZZY", "RANKWEAVE_CHAIN", "HOME"];
+        assert_eq!(
+            unknown_among(names.into_iter().map(String::from)),
+            [
+                ("RANKWEAVE_MOD".to_string(), Some("RANKWEAVE_MODE")),
+                ("RANKWEAVE_XYZZY".to_string(), None)
+            ]
+        );
+    }
 
     #[test]
     fn options_go_before_the_environment() {

@@ -41,7 +41,8 @@ const LINES: [Line; 22] = [
 /// The command in the directory of the bench, with only the launcher of its fake Open MPI in PATH.
 fn command(bench: &Bench, (line, variables): Line) -> Command {
     let mut command = bench.place.command(&line.split(' ').collect::<Vec<_>>());
-    for name in ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "SLURM_PROCID"] {
+    for name in ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "SLURM_PROCID"]
+    {
         command.env_remove(name);
     }
     let path = format!("{}:/usr/bin:/bin", bench.place.path("path").display());
@@ -57,7 +58,10 @@ fn bench() -> Bench {
     for directory in ["path", "spill"] {
         std::fs::create_dir(bench.place.path(directory)).unwrap();
     }
-    bench.script("path/mpirun", "#!/bin/sh\n[ \"$1\" = --version ] && echo 'mpirun (Open MPI) 4.9.1'\nexit 0\n");
+    bench.script(
+        "path/mpirun",
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo 'mpirun (Open MPI) 4.9.1'\nexit 0\n",
+    );
     bench.script("job.sh", "#!/bin/sh\nexit 0\n");
     bench.place.file("plain.c", "int main(void) { return 0; }\n");
     bench.cc(&["-o", "plain", "plain.c"]);
@@ -73,10 +77,12 @@ fn mistakes_of_the_first_minute() {
     for line in LINES {
         let run = of(command(&bench, line).output().unwrap());
         assert_eq!(run.out, "", "{line:?}");
-        let variables: String = line.1.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+        let variables: String =
+            line.1.iter().map(|(name, value)| format!("{name}={value} ")).collect();
         writeln!(text, "$ {variables}rankweave {}", line.0).unwrap();
         text.push_str(&run.err.replace(&directory, "DIR/"));
-        writeln!(text, "exit code {}\n", run.code.map_or("none".into(), |code| code.to_string())).unwrap();
+        writeln!(text, "exit code {}\n", run.code.map_or("none".into(), |code| code.to_string()))
+            .unwrap();
     }
     same_as_file("tests/snapshots/first-minute.txt", &text);
 }
