@@ -97,11 +97,11 @@ impl Args {
             return self.check(&found, placed.as_ref());
         }
         let plan = self.plan(placed.as_ref(), &settings)?;
-        self.say_what_will_be_missed(&found, &settings);
         if self.dry_run {
             output::print(&plan.shell_line())?;
             return Ok(Exit::Done);
         }
+        self.say_what_will_be_missed(&found, &settings);
         let mut command = std::process::Command::new(&plan.command[0]);
         // A value that this process got belongs to the launch that started this process.
         command.env_remove(PLACED);

@@ -12,6 +12,13 @@ from driver.stacks import LAUNCHERS, TARGET
 from recording import expected
 
 
+def own_lines(text):
+    """The lines that the library or the command wrote. What `rankweave run` says about other launches on this machine,
+    which the tests end by force, is left out."""
+    return [line for line in text.splitlines()
+            if line.startswith("rankweave") and "ended before MPI_Finalize, and" not in line]
+
+
 class Tool:
     """The paths of the library and the command, and the command's output about a stored matrix."""
 

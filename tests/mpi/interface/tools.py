@@ -12,6 +12,7 @@ import shlex
 import subprocess
 
 from driver import stacks
+from driver.checks import own_lines
 from recording import expected
 
 NP = 4
@@ -54,7 +55,7 @@ def beside(tool, results, stack, work):
         problems = []
         if (outcome.code, outcome.out) != (0, "ok send\n"):
             problems.append(f"code {outcome.code}, output {outcome.out!r}")
-        said = [text for text in outcome.err.splitlines() if text.startswith("rankweave")]
+        said = own_lines(outcome.err)
         if line is None and said or line is not None and not (len(said) == 1 and line in said[0]):
             problems.append(f"standard error: {said[:3]}")
         # Each rank: MPI_Init once, a ring of ten sends, one reduction of what was wrong.

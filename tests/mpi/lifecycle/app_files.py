@@ -9,6 +9,7 @@ import os
 import shlex
 
 from driver import stacks
+from driver.checks import own_lines
 from recording import expected
 
 NP = 4
@@ -44,7 +45,7 @@ def launch(tool, results, stack, work, name, own, recorded=True):
     problems = []
     if (outcome.code, outcome.out) != (0, "ok send\n"):
         problems.append(f"code {outcome.code}, output {outcome.out!r}")
-    said = [text for text in outcome.err.splitlines() if text.startswith("rankweave")]
+    said = own_lines(outcome.err)
     if said:
         problems.append(f"standard error: {said[:3]}")
     stored = tool.stored(store)

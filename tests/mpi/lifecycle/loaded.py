@@ -11,6 +11,7 @@ import os
 import shlex
 
 from driver import stacks
+from driver.checks import own_lines
 from recording import expected
 
 NP = 4
@@ -85,7 +86,7 @@ def programs(tool, results, stack, work):
         if (outcome.code, outcome.out) != (plain.code, plain.out):
             problems.append(f"code {outcome.code}, output {outcome.out!r}; without the library "
                             f"{plain.code}, {plain.out!r}")
-        own = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
+        own = own_lines(outcome.err)
         if err is None and own or err is not None and not (len(own) == 1 and err in own[0]):
             problems.append(f"standard error: {own[:3]}")
         path = tool.stored(store)

@@ -18,6 +18,7 @@ import subprocess
 import time
 
 from driver import stacks
+from driver.checks import own_lines
 from lifecycle import exits
 from recording import expected
 
@@ -176,7 +177,7 @@ class Launches:
             problems.append(f"exit code {outcome.code}, not {code}: {outcome.err[-400:]!r}")
         if sorted(outcome.out.splitlines()) != sorted(out.splitlines()):
             problems.append(f"standard output {outcome.out[:300]!r}, not {out[:100]!r}")
-        said = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
+        said = own_lines(outcome.err)
         if said:
             problems.append(f"standard error: {said[0]!r}")
         return problems
@@ -405,7 +406,7 @@ class Variants(Launches):
             problems.append("did not end")
         if process.returncode == 0:
             problems.append("exit code 0 though the job was ended")
-        problems += [f"standard error: {line!r}" for line in err.splitlines() if line.startswith("rankweave")]
+        problems += [f"standard error: {line!r}" for line in own_lines(err)]
         for host in self.cluster.hosts:
             problems += self.recovered(host["name"], store)
         path = self.tool.stored(store)
@@ -447,7 +448,7 @@ class Variants(Launches):
         outcome = self.execute([*self.prefix(store), *launch], timeout=4 * PATIENCE, RANKWEAVE_LIBRARY=library)
         # UCX itself reports the step of the agreement that the other processes never take.
         outcome.out = "".join(line for line in outcome.out.splitlines(True) if "UCX" not in line)
-        said = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
+        said = own_lines(outcome.err)
         outcome.err = "".join(line for line in outcome.err.splitlines(True) if not line.startswith("rankweave"))
         problems = self.ended(outcome, "ok send\n")
         # Each of the processes with the library says it: none knows which of them have it.

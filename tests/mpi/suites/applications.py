@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 from driver import stacks  # noqa: E402
-from driver.checks import Results, Tool  # noqa: E402
+from driver.checks import Results, Tool, own_lines  # noqa: E402
 
 PACKAGES = ("lammps", "hpcc", "quantum-espresso", "quantum-espresso-data", "scalapack-mpi-test",
             "nwchem-mpich", "nwchem-data", "fenicsx-performance-tests")
@@ -251,7 +251,7 @@ def check(tool, results, application, work):
             pairs = [(a, b) for a, b in zip(wanted, got) if a != b]
             problems.append(f"{len(got)} lines of results instead of {len(wanted)}; first: "
                             f"{pairs[:1] or 'none differs'}")
-        own = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
+        own = own_lines(outcome.err)
         problems += [f"standard error: {line}" for line in own[:3]]
         path = tool.stored(os.path.join(work, "store-" + mode))
         if path is None:

@@ -30,7 +30,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 from driver import stacks  # noqa: E402
-from driver.checks import Results, Tool  # noqa: E402
+from driver.checks import Results, Tool, own_lines  # noqa: E402
 
 SUITE = os.path.join(stacks.CACHE, "mpi4py")
 STACKS = ("openmpi4", "openmpi5", "mpich5")
@@ -175,7 +175,7 @@ class Group:
                 else:
                     print(f"  changes by itself: {name}: {without} or {alone[name][2]}",
                           file=sys.stderr)
-        own = [line for line in other.ended.err.splitlines() if line.startswith("rankweave")]
+        own = own_lines(other.ended.err)
         problems += [f"standard error: {line}" for line in own[:3]]
         if plain.unfinished and not problems:
             self.results.skip(label, "does not end without the library; what did is the same")
