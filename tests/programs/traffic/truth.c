@@ -430,9 +430,20 @@ static void neighbourhood(const struct row *row) {
 
 static void make_windows(void) {
     void *memory = NULL;
-    MPI_Win_create(window_space[0], SPACE, 1, MPI_INFO_NULL, place.comm, &windows[0]);
-    MPI_Win_allocate(SPACE, 1, MPI_INFO_NULL, place.comm, &memory, &windows[1]);
-    MPI_Win_create_dynamic(MPI_INFO_NULL, place.comm, &windows[2]);
+    int first, rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    UNSEEN(Allreduce)(&rank, &first, 1, MPI_INT, MPI_MIN, place.comm);
+    /* One communicator after the other: windows that disjoint communicators make at the same time share one file in
+     * Open MPI 4, and then the program ends or hangs, also without the library. */
+    for (int turn = 0; turn < size; turn++) {
+        if (turn == first) {
+            MPI_Win_create(window_space[0], SPACE, 1, MPI_INFO_NULL, place.comm, &windows[0]);
+            MPI_Win_allocate(SPACE, 1, MPI_INFO_NULL, place.comm, &memory, &windows[1]);
+            MPI_Win_create_dynamic(MPI_INFO_NULL, place.comm, &windows[2]);
+        }
+        UNSEEN(Barrier)(MPI_COMM_WORLD);
+    }
     MPI_Win_attach(windows[2], window_space[1], SPACE);
     MPI_Aint here;
     MPI_Get_address(window_space[1], &here);
