@@ -376,6 +376,11 @@ class Mpich4(Mpich):
 
 class Mpich5(Mpich):
     name = "mpich5"
+    unable_truth = (
+        # With MALLOC_TOP_PAD_=0 it crashes in every launch, also without the library under test.
+        (None, None, "MPI_Isendrecv_replace MPI_Isendrecv_replace_c", None,
+         "writes beyond the end of its own buffer if the datatype has gaps"),
+    )
     prefix = os.path.join(CACHE, "mpi", "mpich5", "bin")
     compiler, launcher = os.path.join(prefix, "mpicc"), os.path.join(prefix, "mpiexec")
 
