@@ -11,7 +11,7 @@ from recording import churn, expected
 NP = 7
 CALLS = 5
 # Ranks and rounds of the program with many objects.
-MANY = ((2, 3), (3, 2))
+MANY = ((2, 3), (3, 2), (5, 1))
 # Many collective calls that make communicators: slow where processes share processors with others.
 TIMEOUT = 240
 

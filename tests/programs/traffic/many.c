@@ -9,14 +9,14 @@
 #include "check.h"
 
 enum {
-    TYPES = 70, COMMS = 24, REPEATS = 12, SCATTERS = 3, STARTS = 2, REQUESTS = 3000, GROUP = 50,
+    TYPES = 70, COMMS = 24, REPEATS = 12, PLAIN = 50, SCATTERS = 3, STARTS = 2, REQUESTS = 3000, GROUP = 50,
     WINDOWS = 3
 };
 
 static char out[1024], in[1024];
-static long long sent[2], scattered[2], put[2], fetched[2];
+static long long sent[2], kept[2], scattered[2], put[2], fetched[2];
 static MPI_Datatype types[TYPES];
-static MPI_Comm comms[COMMS];
+static MPI_Comm comms[COMMS], turned[COMMS];
 
 static void count(long long *sum, long long bytes, long long messages)
 {
@@ -36,6 +36,31 @@ static void messages(int round, int left, int right)
             count(sent, size_of(k, round), 1);
         }
     }
+}
+
+/* MPI_Send, whose communicators and datatypes are found in other ways than those of MPI_Sendrecv: on communicators
+ * whose ranks are in the other order, and on communicators of one process. Each datatype is used so often that its
+ * size is kept. */
+static void plain(int round, int right)
+{
+    static MPI_Request receives[TYPES];
+    for (int k = 0; k < COMMS; k++) {
+        if (k % 4) OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, turned + k));
+        else OK(MPI_Comm_dup(MPI_COMM_SELF, turned + k));
+    }
+    for (int r = 0; r < PLAIN; r++) {
+        for (int k = 0; k < TYPES; k++) {
+            OK(MPI_Irecv(in + 13 * k, 1, types[k], MPI_ANY_SOURCE, k, turned[(k + r) % COMMS], receives + k));
+        }
+        for (int k = 0; k < TYPES; k++) {
+            const int c = (k + r) % COMMS, alone = c % 4 == 0;
+            OK(MPI_Send(out, 1, types[k], MPI_PROC_NULL, k, turned[c]));
+            OK(MPI_Send(out, 1, types[k], alone ? 0 : world_size - 1 - right, k, turned[c]));
+            count(alone ? kept : sent, size_of(k, round), 1);
+        }
+        OK(MPI_Waitall(TYPES, receives, MPI_STATUSES_IGNORE));
+    }
+    for (int k = 0; k < COMMS; k++) OK(MPI_Comm_free(turned + k));
 }
 
 static void persistent(int round, int left, int right)
@@ -120,6 +145,7 @@ int main(int argc, char **argv)
         }
         for (int k = 0; k < COMMS; k++) OK(MPI_Comm_dup(MPI_COMM_WORLD, comms + k));
         messages(round, left, right);
+        plain(round, right);
         persistent(round, left, right);
         many_requests(round, left, right);
         one_sided(round, right);
@@ -130,6 +156,7 @@ int main(int argc, char **argv)
             OK(MPI_Type_free(types + (round % 2 ? k : TYPES - 1 - k)));
     }
     printf("sent %d %d %lld %lld\n", world_rank, right, sent[0], sent[1]);
+    printf("sent %d %d %lld %lld\n", world_rank, world_rank, kept[0], kept[1]);
     printf("moved %d %d %lld %lld\n", world_rank, right, put[0], put[1]);
     printf("moved %d %d %lld %lld\n", right, world_rank, fetched[0], fetched[1]);
     for (int to = 0; to < world_size; to++)

@@ -2,6 +2,8 @@
 
 #[path = "../../src/record/cell.rs"]
 pub mod cell;
+#[path = "../../src/record/digest.rs"]
+pub mod digest;
 #[path = "../../src/record/epoch_sums.rs"]
 pub mod epoch_sums;
 #[path = "../../src/record/node.rs"]

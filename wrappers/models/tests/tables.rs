@@ -2,6 +2,7 @@
 
 use loom::thread;
 use rankweave_models::record::communicator::Communicator;
+use rankweave_models::record::digest::IN_LINE;
 use rankweave_models::record::registry::{MULTIPLIER, Node, Registry};
 use rankweave_models::record::slot::Slot;
 use rankweave_models::record::window::Window;
@@ -157,6 +158,65 @@ fn a_home_is_used_again() {
         assert_eq!(value(table.find(behind).expect("it is there")), 10 * behind);
         thread.join().unwrap();
         assert!(!kept.is(old) && table.find(old).is_none() && table.find(new).is_some());
+    });
+}
+
+/// Looks for a digest as the fast path of a send does: its key, and then its word.
+fn digest(table: &Homes, bits: u64) -> Option<u64> {
+    let line = unsafe { std::slice::from_raw_parts(table.digests.0.load(Ordering::Acquire), IN_LINE) };
+    let its = line.iter().find(|place| place.key.load(Ordering::Acquire) == bits);
+    its.map(|place| place.word.load(Ordering::Relaxed))
+}
+
+fn give_digest(table: &Homes, bits: u64) {
+    table.digest(bits, |value| Some(value.load(Ordering::Relaxed)));
+}
+
+/// The place of a digest, and the home, become those of another object, while one thread looks for the digest of the
+/// other object, and gives the first one a digest late.
+#[test]
+fn a_digest_is_used_again() {
+    check("digest", || {
+        let (old, new, _) = neighbours();
+        let table = Arc::new(Homes::new());
+        put(&table, old);
+        give_digest(&table, old);
+        assert_eq!(digest(&table, old), Some(10 * old));
+        let changing = table.clone();
+        let thread = thread::spawn(move || {
+            changing.remove(old, |_| Some(())).unwrap();
+            put(&changing, new);
+            give_digest(&changing, new);
+        });
+        if let Some(word) = digest(&table, new) {
+            assert_eq!(word, 10 * new, "described before it can be found");
+        }
+        give_digest(&table, old);
+        thread.join().unwrap();
+        assert_eq!((digest(&table, old), digest(&table, new)), (None, Some(10 * new)));
+        table.clear(|_| ());
+        assert_eq!(digest(&table, new), None);
+    });
+}
+
+/// Two threads use an object again, and one of them another object.
+#[test]
+fn one_of_two_threads_gives_a_digest() {
+    check("both digest", || {
+        let (first, _, second) = neighbours();
+        let table = Arc::new(Homes::new());
+        put(&table, first);
+        put(&table, second);
+        let other = table.clone();
+        let thread = thread::spawn(move || give_digest(&other, first));
+        give_digest(&table, first);
+        give_digest(&table, second);
+        thread.join().unwrap();
+        for bits in [first, second] {
+            assert_eq!(digest(&table, bits), Some(10 * bits));
+            table.remove(bits, |_| Some(())).unwrap();
+            assert_eq!(digest(&table, bits), None);
+        }
     });
 }
 

@@ -7,9 +7,13 @@
 //! counts the same as [`super::send`].
 //!
 //! The communicator and the datatype are first compared with those that the thread used last. Others are looked
-//! up in their tables ([`Registry`](crate::record::registry::Registry)): first at their homes, then in their
-//! chains. A thread that has used no communicator or no datatype yet takes the slow path, because its recording
-//! may be paused. In other threads, both tables have had an object, so their arrays exist.
+//! up in their tables ([`Registry`](crate::record::registry::Registry)): first among the
+//! [digests](crate::record::digest), which take the fewest lines of the cache, then at their homes, then in their
+//! chains. An object that is at home without a digest takes the slow path, which gives it one. A digest does not
+//! change what the thread used last.
+//!
+//! A thread that has used no communicator or no datatype yet takes the slow path, because its recording may be
+//! paused. In other threads, both tables have had an object, so their arrays exist.
 //!
 //! Limits: x86-64 with the System V calling convention, as all entry points.
 
@@ -45,7 +49,24 @@ macro_rules! fast_send {
                 "jz 2f",
                 "cmp r9, [r10 + {key}]",
                 "je 5f",
-                // Not the communicator that the thread used last: its node is its home, or in a chain.
+                // Not the communicator that the thread used last. Its digest is one of a line.
+                "movabs r10, {multiplier}",
+                "imul r10, r9",
+                "shr r10, 32 - {line_shift}",
+                "and r10d, {lines_mask} << {line_shift}",
+                "add r10, [rip + {communicators} + {digests}]",
+                "cmp r9, [r10]",
+                "je 22f",
+                "add r10, {digest}",
+                "cmp r9, [r10]",
+                "je 22f",
+                "add r10, {digest}",
+                "cmp r9, [r10]",
+                "je 22f",
+                "add r10, {digest}",
+                "cmp r9, [r10]",
+                "je 22f",
+                // It has no digest: its node is its home, or in a chain.
                 "movabs r10, {multiplier}",
                 "imul r10, r9",
                 "shr r10, 32 - {comm_shift}",
@@ -53,6 +74,8 @@ macro_rules! fast_send {
                 "add r10, [rip + {communicators} + {homes}]",
                 "cmp r9, [r10 + {key}]",
                 "jne 4f",
+                "cmp qword ptr [r10 + {link}], 0",
+                "je 2f",
                 "mov fs:[rax + {comm}], r10",
                 // The communicator's node is in r10. MPI_PROC_NULL is a large number here.
                 "5:",
@@ -61,15 +84,37 @@ macro_rules! fast_send {
                 "mov ecx, ecx",
                 "mov r11, [r10 + {tasks}]",
                 "mov r11d, dword ptr [r11 + 4 * rcx]",
+                "23:",
                 "cmp r11d, {outside}",
                 "jae 2f",
+                "28:",
                 $datatype,
                 "mov r10, fs:[rax + {datatype}]",
                 "test r10, r10",
                 "jz 2f",
                 "cmp rdx, [r10 + {key}]",
                 "je 7f",
-                // Not the datatype that the thread used last: its node is its home, or in a chain.
+                // Not the datatype that the thread used last. MPI may have to be asked for its size again.
+                "cmp rdx, fs:[rax + {asked}]",
+                "je 2f",
+                // Its digest is one of a line.
+                "movabs r10, {multiplier}",
+                "imul r10, rdx",
+                "shr r10, 32 - {line_shift}",
+                "and r10d, {lines_mask} << {line_shift}",
+                "add r10, [rip + {sizes} + {digests}]",
+                "cmp rdx, [r10]",
+                "je 24f",
+                "add r10, {digest}",
+                "cmp rdx, [r10]",
+                "je 24f",
+                "add r10, {digest}",
+                "cmp rdx, [r10]",
+                "je 24f",
+                "add r10, {digest}",
+                "cmp rdx, [r10]",
+                "je 24f",
+                // It has no digest: its node is its home, or in a chain.
                 "movabs r10, {multiplier}",
                 "imul r10, rdx",
                 "shr r10, 32 - {datatype_shift}",
@@ -77,28 +122,63 @@ macro_rules! fast_send {
                 "add r10, [rip + {sizes} + {homes}]",
                 "cmp rdx, [r10 + {key}]",
                 "jne 6f",
+                "cmp qword ptr [r10 + {link}], 0",
+                "je 2f",
                 "mov fs:[rax + {datatype}], r10",
                 // The datatype's node is in r10, the task in r11.
                 "7:",
+                "mov r10, [r10 + {value}]",
+                // The size is in r10.
+                "25:",
                 $sign,
                 "js 2f",
                 $count,
-                "mov r10, [r10 + {value}]",
                 "imul r10, rsi",
                 "shl r11, 4",
                 "add r11, fs:[rax + {cells}]",
                 "add qword ptr [r11], r10",
                 "inc qword ptr [r11 + 8]",
+                // A communicator that was found by its digest keeps its handle.
+                "bt rcx, 32",
+                "jc 26f",
                 "mov r10, fs:[rax + {comm}]",
                 // The communicator is overwritten only if the world is replaced. Otherwise the next function
                 // does not depend on the value that is read here.
                 "3:",
                 "cmp r9, [r10 + {effective}]",
                 "jne 3f",
+                "26:",
                 "jmp qword ptr [rip + {next} + 8 * {index}]",
                 "3:",
                 "mov r9, [r10 + {effective}]",
                 "jmp qword ptr [rip + {next} + 8 * {index}]",
+                // The communicator's digest is in r10. Bit 32 of rcx, which has no argument, tells that later.
+                "22:",
+                "mov ecx, ecx",
+                "mov r11, [r10 + {word}]",
+                "test r11, r11",
+                "js 27f",
+                // There is one rank.
+                "test ecx, ecx",
+                "jnz 26b",
+                "bts rcx, 32",
+                "jmp 28b",
+                // There are several ranks: their number, and the address of their tasks.
+                "27:",
+                "mov r10, r11",
+                "shl r10, 1",
+                "shr r10, 49",
+                "cmp ecx, r10d",
+                "jae 26b",
+                "shl r11, 16",
+                "shr r11, 16",
+                "mov r11d, dword ptr [r11 + 4 * rcx]",
+                "bts rcx, 32",
+                "jmp 23b",
+                // The datatype's digest is in r10.
+                "24:",
+                "mov r10, [r10 + {word}]",
+                "jmp 25b",
                 // The communicator is not at home: look for it in its chain.
                 "4:",
                 "movabs r10, {multiplier}",
@@ -137,6 +217,7 @@ macro_rules! fast_send {
                 comm = const std::mem::offset_of!($crate::record::thread::Thread, comm),
                 cells = const std::mem::offset_of!($crate::record::thread::Thread, cells),
                 datatype = const std::mem::offset_of!($crate::record::thread::Thread, datatype),
+                asked = const std::mem::offset_of!($crate::record::thread::Thread, asked),
                 key = const $crate::entry::fast_send::KEY,
                 link = const $crate::entry::fast_send::LINK,
                 value = const $crate::entry::fast_send::VALUE,
@@ -145,6 +226,11 @@ macro_rules! fast_send {
                 tasks = const $crate::entry::fast_send::TASKS,
                 chains = const $crate::entry::fast_send::CHAINS,
                 homes = const $crate::entry::fast_send::HOMES,
+                digests = const $crate::entry::fast_send::DIGESTS,
+                digest = const $crate::entry::fast_send::DIGEST,
+                word = const $crate::entry::fast_send::WORD,
+                line_shift = const $crate::entry::fast_send::LINE_SHIFT,
+                lines_mask = const $crate::record::digest::LINES as i32 - 1,
                 homes_mask = const $crate::record::registry::HOMES as i32 - 1,
                 comm_shift = const $crate::entry::fast_send::COMM_SHIFT,
                 datatype_shift = const $crate::entry::fast_send::DATATYPE_SHIFT,
@@ -161,6 +247,7 @@ macro_rules! fast_send {
 }
 pub(crate) use fast_send;
 
+use crate::record::digest::{Digest, IN_LINE};
 use crate::record::registry::{Node, Registry};
 use crate::record::slot::Slot;
 use crate::record::thread::Size;
@@ -175,6 +262,12 @@ pub const SIZE: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, size);
 pub const TASKS: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, tasks);
 pub const CHAINS: usize = offset_of!(Registry<Slot>, chains);
 pub const HOMES: usize = offset_of!(Registry<Slot>, homes);
+pub const DIGESTS: usize = offset_of!(Registry<Slot>, digests);
+/// The size of a digest, and the offset of its word.
+pub const DIGEST: usize = size_of::<Digest>();
+pub const WORD: usize = offset_of!(Digest, word);
+/// The size of a line of digests as a power of two.
+pub const LINE_SHIFT: u32 = (IN_LINE * size_of::<Digest>()).trailing_zeros();
 /// The sizes of nodes as powers of two.
 pub const COMM_SHIFT: u32 = size_of::<Node<Slot>>().trailing_zeros();
 pub const DATATYPE_SHIFT: u32 = size_of::<Node<Size>>().trailing_zeros();
@@ -183,6 +276,8 @@ const _: () = {
     assert!(offset_of!(Node<Size>, key) == KEY && offset_of!(Node<Size>, next) == LINK);
     assert!(offset_of!(Registry<Size>, chains) == CHAINS);
     assert!(offset_of!(Registry<Size>, homes) == HOMES);
+    assert!(offset_of!(Registry<Size>, digests) == DIGESTS && offset_of!(Digest, key) == 0);
+    assert!(IN_LINE == 4 && IN_LINE * DIGEST == 64, "the comparisons above");
     assert!(size_of::<Node<Slot>>() == 64, "a line of the cache");
     assert!(size_of::<Node<Size>>().is_power_of_two());
 };

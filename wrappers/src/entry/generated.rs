@@ -7,8 +7,8 @@ use crate::entry::fortran_arguments as arguments;
 use crate::entry::internal_calls::Inside;
 use crate::entry::next::{self, Argument as P, COUNT};
 use crate::entry::{
-    attributes, communicators, constructors, error_handlers, lifecycle, operations, pcontrol,
-    requests, sessions, tools,
+    attributes, communicators, constructors, datatypes, error_handlers, lifecycle, operations,
+    pcontrol, requests, sessions, tools,
 };
 use crate::mpi::abi::Abi;
 use crate::record;

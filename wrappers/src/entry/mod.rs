@@ -9,6 +9,7 @@ pub mod api;
 pub mod attributes;
 pub mod communicators;
 pub mod constructors;
+pub mod datatypes;
 pub mod error_handlers;
 pub mod fast_send;
 pub mod fortran;

@@ -153,6 +153,8 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const NARROW: bool = size_of::<Self::Comm>() == 4;
     /// Handles of requests are addresses that are about this far apart, as a power of two; 0: they may be numbers.
     const REQUEST_DISTANCE: u32;
+    /// How often MPI is asked for the size of a datatype before the size is kept.
+    const SIZE_QUESTIONS: u64;
     /// MPI_COMM_WORLD in Fortran.
     const FORTRAN_WORLD: c_int;
 

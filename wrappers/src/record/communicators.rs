@@ -230,6 +230,32 @@ pub fn known(thread: &Thread, bits: u64) -> Option<&'static Node<Slot>> {
     Some(found)
 }
 
+/// Gives the communicator of this handle a digest if the thread used it before, and then another one.
+#[inline(always)]
+pub fn digest(thread: &Thread, bits: u64) {
+    // SAFETY: nodes are never given back.
+    if unsafe { thread.comm.load(Ordering::Relaxed).as_ref() }.is_some_and(|last| !last.is(bits)) {
+        COMMUNICATORS.digest(bits, |slot| word(slot, bits));
+    }
+}
+
+/// The word of a digest. If the communicator has one rank: its task. Otherwise, from the upper end: a bit that is set,
+/// the number of ranks (15 bits), and the address of their tasks (48 bits). `None` if that does not fit, or if another
+/// handle is to be used in calls.
+fn word(slot: &Slot, bits: u64) -> Option<u64> {
+    let (size, tasks) = (slot.size.load(Ordering::Relaxed), slot.tasks.load(Ordering::Relaxed));
+    if slot.effective.load(Ordering::Relaxed) != bits {
+        return None;
+    }
+    if size == 1 {
+        // SAFETY: the table of tasks has `size` entries; the communicator is in the table, which is locked.
+        let task = unsafe { (*tasks).load(Ordering::Relaxed) };
+        return (task < communicator::OUTSIDE).then_some(u64::from(task));
+    }
+    let (size, address) = (u64::from(size), tasks.expose_provenance() as u64);
+    (size >> 15 == 0 && address >> 48 == 0).then_some(1 << 63 | size << 48 | address)
+}
+
 /// Makes `comm` the thread's current communicator if [`known`] gave `None`.
 #[cold]
 #[inline(never)]

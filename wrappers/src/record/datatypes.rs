@@ -4,9 +4,11 @@
 //! size from the table, because its handle may be reused for a datatype of another size.
 //!
 //! To set the attribute takes longer than to ask MPI for the size several times. A size is therefore kept only
-//! after [`BEFORE_KEPT`] uses: programs that make a datatype for one message do not pay for the attribute.
+//! after [`SIZE_QUESTIONS`](Abi::SIZE_QUESTIONS) uses: programs that make a datatype for a few messages do not pay
+//! for the attribute. Whatever the number of messages is, a datatype then costs at most about twice as much as with
+//! the better of the two ways.
 //!
-//! Limits: the uses of some hundred datatypes are counted. If a program uses more datatypes by turns, MPI is
+//! Limits: the questions for some hundred datatypes are counted. If a program uses more datatypes by turns, MPI is
 //! asked for their sizes each time.
 
 use crate::mpi::abi::{Abi, Handle};
@@ -20,43 +22,61 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// Sizes in bytes.
 pub static SIZES: Registry<Size> = Registry::new();
-/// Uses of a datatype in which its size is asked for, before it is kept.
-const BEFORE_KEPT: u64 = 4;
-/// Each word has the handle of a datatype that was used (upper 56 bits) and how often (lower 8 bits). A hash
-/// gives two possible words for each handle. Threads may lose each other's counts: the numbers only decide when
-/// a size is worth keeping.
-static USES: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
-/// The bits of a word in [`USES`] that count the uses.
+/// Each word has the handle of a datatype (upper 56 bits) and how often its size was asked for (lower 8 bits). A hash
+/// gives two possible words for each handle. The datatype that a thread asked for last is counted in the state of
+/// the thread. Threads may lose each other's counts: the numbers only decide when a size is worth keeping.
+static QUESTIONS: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+/// The bits of a word in [`QUESTIONS`] that count.
 const NUMBER: u64 = 0xff;
 
-/// The two words of a handle in [`USES`], and the value of a word for this handle without a use.
-fn uses(bits: u64) -> ([&'static AtomicU64; 2], u64) {
+/// The two words of a handle in [`QUESTIONS`], and the value of a word for this handle without a question.
+fn words(bits: u64) -> ([&'static AtomicU64; 2], u64) {
     let first = (bits.wrapping_mul(SCATTER) >> 54) as usize;
-    ([&USES[first], &USES[first ^ 1]], bits << 8)
+    ([&QUESTIONS[first], &QUESTIONS[first ^ 1]], bits << 8)
 }
 
-/// Whether a datatype was used so often that its size is worth keeping. If not, this use is counted.
-fn is_worth_keeping(bits: u64) -> bool {
-    let (places, none) = uses(bits);
-    let words = places.map(|place| place.load(Ordering::Relaxed));
-    if let Some(i) = words.iter().position(|word| word & !NUMBER == none) {
-        if words[i] & NUMBER >= BEFORE_KEPT {
-            return true;
+/// The word of this handle.
+fn word_of(bits: u64) -> Option<&'static AtomicU64> {
+    let (words, none) = words(bits);
+    words.into_iter().find(|word| word.load(Ordering::Relaxed) & !NUMBER == none)
+}
+
+/// Whether the size of a datatype was asked for `most` times. If not, this question is counted.
+fn is_worth_keeping(thread: &Thread, bits: u64, most: u64) -> bool {
+    let last = thread.asked.load(Ordering::Relaxed);
+    if last != bits {
+        let questions = thread.questions.load(Ordering::Relaxed);
+        if questions > 0 {
+            set_questions(last, questions);
         }
-        places[i].store(words[i] + 1, Ordering::Relaxed);
-    } else {
-        // The datatype with fewer uses is forgotten.
-        let i = usize::from(words[1] & NUMBER < words[0] & NUMBER);
-        places[i].store(none + 1, Ordering::Relaxed);
+        let before = word_of(bits).map_or(0, |word| word.load(Ordering::Relaxed) & NUMBER);
+        thread.asked.store(bits, Ordering::Relaxed);
+        thread.questions.store(before, Ordering::Relaxed);
     }
-    false
+    let before = thread.questions.load(Ordering::Relaxed);
+    if before < most {
+        thread.questions.store(before + 1, Ordering::Relaxed);
+    }
+    before >= most
 }
 
-/// Sets the number of uses of a handle to 0, because the next datatype with this handle is another one.
-fn forget_uses(bits: u64) {
-    let (places, none) = uses(bits);
-    for place in places.into_iter().filter(|p| p.load(Ordering::Relaxed) & !NUMBER == none) {
-        place.store(none, Ordering::Relaxed);
+/// Notes how often the size of a datatype was asked for. Another datatype with fewer questions may be forgotten.
+fn set_questions(bits: u64, questions: u64) {
+    let (words, none) = words(bits);
+    let [first, second] = words.map(|word| word.load(Ordering::Relaxed) & NUMBER);
+    let word = word_of(bits).unwrap_or(words[usize::from(second < first)]);
+    word.store(none | questions.min(NUMBER), Ordering::Relaxed);
+}
+
+/// Forgets how often a size was asked for, because the next datatype with this handle is another one.
+pub fn forget_questions(bits: u64) {
+    let thread = thread::current();
+    if thread.asked.load(Ordering::Relaxed) == bits {
+        thread.asked.store(0, Ordering::Relaxed);
+        thread.questions.store(0, Ordering::Relaxed);
+    }
+    if let Some(word) = word_of(bits) {
+        word.store(0, Ordering::Relaxed);
     }
 }
 
@@ -97,7 +117,7 @@ fn forget(bits: u64) {
     if SIZES.remove(bits, gone) == Some(true) {
         thread::freed();
     }
-    forget_uses(bits);
+    forget_questions(bits);
 }
 
 /// Forgets all sizes, so that MPI is asked for them again.
@@ -108,7 +128,7 @@ pub fn forget_all() {
 /// Size of `datatype` in bytes; 0 if it is invalid.
 #[inline(always)]
 pub fn size<A: Abi>(thread: &Thread, datatype: A::Datatype) -> u64 {
-    known(thread, datatype.bits()).unwrap_or_else(|| ask::<A>(datatype))
+    known(thread, datatype.bits()).unwrap_or_else(|| ask::<A>(thread, datatype))
 }
 
 /// Size of `datatype` in bytes for a collective call, and whether the call may be identified by the handle
@@ -141,35 +161,83 @@ pub fn known(thread: &Thread, bits: u64) -> Option<u64> {
     Some(node.value.bytes.load(Ordering::Relaxed))
 }
 
+/// Gives the datatype of this handle a digest, its size, if the thread used it before, and then another one.
+#[inline(always)]
+pub fn digest(thread: &Thread, bits: u64) {
+    // SAFETY: nodes are never given back.
+    let last = unsafe { thread.datatype.load(Ordering::Relaxed).as_ref() };
+    if last.is_some_and(|last| !last.is(bits)) {
+        SIZES.digest(bits, |size| Some(size.bytes.load(Ordering::Relaxed)));
+    }
+}
+
 /// Makes a datatype the one that the thread used last.
 #[inline(always)]
 fn keep(thread: &Thread, node: &'static Node<Size>) {
     thread.datatype.store(std::ptr::from_ref(node).cast_mut(), Ordering::Relaxed);
 }
 
+/// Whether the size of this datatype was the last one that the thread asked for, and did not keep.
+#[inline(always)]
+pub fn is_asked(thread: &Thread, bits: u64) -> bool {
+    thread.asked.load(Ordering::Relaxed) == bits
+}
+
+/// Size of the datatype that the thread asked for last ([`is_asked`]). `None` if it is to be kept.
+#[inline(always)]
+pub fn ask_again<A: Abi>(thread: &Thread, datatype: A::Datatype) -> Option<u64> {
+    let before = thread.questions.load(Ordering::Relaxed);
+    if before == 0 || before >= A::SIZE_QUESTIONS {
+        return None;
+    }
+    thread.questions.store(before + 1, Ordering::Relaxed);
+    Some(question::<A>(datatype).unwrap_or(0))
+}
+
+/// What MPI says about the size of a datatype. `None` after an error.
+#[inline(always)]
+fn question<A: Abi>(datatype: A::Datatype) -> Option<u64> {
+    let mut size = -1;
+    // SAFETY: the handle is one that the program passes to MPI right now.
+    if unsafe { pmpi::<A>().type_size(datatype, &raw mut size) } != 0 {
+        return None;
+    }
+    u64::try_from(size).ok().or_else(|| large_size::<A>(datatype, size))
+}
+
+/// The size of a datatype for which MPI_Type_size gave a negative number.
 #[cold]
 #[inline(never)]
-fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
+fn large_size<A: Abi>(datatype: A::Datatype, small: c_int) -> Option<u64> {
+    let mut size = -1i64;
+    // SAFETY: as in `question`.
+    if small == A::UNDEFINED && unsafe { pmpi::<A>().type_size_x(datatype, &raw mut size) } != 0 {
+        return None;
+    }
+    Some(size.max(0) as u64)
+}
+
+/// Asks MPI for the size of a datatype, and keeps it if this was done often.
+#[cold]
+#[inline(never)]
+fn ask<A: Abi>(thread: &Thread, datatype: A::Datatype) -> u64 {
     if datatype.bits() == 0 || datatype == A::datatype_null() {
         return 0;
     }
+    let Some(size) = question::<A>(datatype) else { return 0 };
+    if is_worth_keeping(thread, datatype.bits(), A::SIZE_QUESTIONS) {
+        keep_size::<A>(thread, datatype, size);
+    }
+    size
+}
+
+/// Keeps the size of a datatype until the datatype is freed.
+#[cold]
+#[inline(never)]
+fn keep_size<A: Abi>(thread: &Thread, datatype: A::Datatype, size: u64) {
     let (mpi, bits) = (pmpi::<A>(), datatype.bits());
-    let (mut size, mut small) = (-1i64, -1);
-    // SAFETY: the handle is one that the program passes to MPI right now.
-    unsafe {
-        if mpi.type_size(datatype, &raw mut small) != 0 {
-            return 0;
-        }
-        if small == A::UNDEFINED && mpi.type_size_x(datatype, &raw mut size) != 0 {
-            return 0;
-        }
-    }
-    let size = if small >= 0 { small as u64 } else { size.max(0) as u64 };
-    if !is_worth_keeping(bits) {
-        return size;
-    }
     let (mut i, mut a, mut t, mut combiner) = (0, 0, 0, A::COMBINER_NAMED);
-    // SAFETY: the same handle.
+    // SAFETY: the handle is one that the program passes to MPI right now.
     let _ = unsafe {
         mpi.type_get_envelope(datatype, &raw mut i, &raw mut a, &raw mut t, &raw mut combiner)
     };
@@ -180,7 +248,7 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
     let keyval = KEYVAL.load(Ordering::Acquire);
     if combiner != A::COMBINER_NAMED && keyval == NO_KEYVAL {
         // MPI would raise an error for an attribute without a valid keyval, which can end the program.
-        return size;
+        return;
     }
     let node = match SIZES.insert(bits, fill) {
         // Another thread added the datatype first, and sets the attribute.
@@ -192,13 +260,13 @@ fn ask<A: Abi>(datatype: A::Datatype) -> u64 {
             if unsafe { mpi.type_set_attr(datatype, keyval, std::ptr::null_mut()) } != 0 {
                 // Without the attribute, the library would not learn when the datatype is freed.
                 forget(bits);
-                return size;
+                return;
             }
             node
         }
     };
-    keep(thread::current(), node);
-    size
+    forget_questions(bits);
+    keep(thread, node);
 }
 
 #[cfg(test)]
@@ -206,20 +274,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_is_kept_after_several_uses_and_not_after_one() {
+    fn a_size_is_kept_after_several_questions_and_not_after_one() {
+        let thread = thread::current();
         let handles = |k: u64| 0x7f00_1234_0000 + 352 * k;
-        let mut kept = 0;
-        for _ in 0..=BEFORE_KEPT {
-            kept = (0..64).filter(|&k| is_worth_keeping(handles(k))).count();
+        for most in [4, 40] {
+            for by_turns in [1, 64] {
+                let mut kept = 0;
+                for _ in 0..=most {
+                    kept = (0..by_turns)
+                        .filter(|&k| is_worth_keeping(thread, handles(k), most))
+                        .count();
+                }
+                assert!(kept as u64 > by_turns * 15 / 16, "{kept}");
+                (0..by_turns).for_each(|k| forget_questions(handles(k)));
+                assert!((0..by_turns).all(|k| !is_worth_keeping(thread, handles(k), most)));
+                (0..by_turns).for_each(|k| forget_questions(handles(k)));
+            }
+            let mut kept = 0;
+            for _ in 0..2 * most {
+                kept =
+                    (100..10_000).filter(|&k| is_worth_keeping(thread, handles(k), most)).count();
+            }
+            assert!(kept <= QUESTIONS.len(), "{kept}");
         }
-        assert!(kept > 60, "{kept}");
-        assert!((0..64).all(|k| {
-            forget_uses(handles(k));
-            !is_worth_keeping(handles(k))
-        }));
-        for _ in 0..20 {
-            kept = (100..100_000).filter(|&k| is_worth_keeping(handles(k))).count();
-        }
-        assert!(kept <= USES.len(), "{kept}");
+        forget_questions(thread.asked.load(Ordering::Relaxed));
     }
 }

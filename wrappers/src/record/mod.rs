@@ -12,6 +12,7 @@ pub mod communicator;
 pub mod communicators;
 pub mod counters;
 pub mod datatypes;
+pub mod digest;
 pub mod epoch_sums;
 pub mod expansion;
 pub mod neighbour;
@@ -86,10 +87,12 @@ unsafe fn known_message<A: Abi>(
 }
 
 /// Counts a message that [`send`] cannot count: the first message on a communicator or to a rank, or a message
-/// with a datatype whose size is not kept. Returns the communicator to use.
+/// with a datatype whose size is not kept. Returns the communicator to use. The fast path in assembler also leaves to
+/// it a message whose communicator or datatype has no [digest](digest) yet.
 ///
 /// # Safety
 /// Called by the wrapper of a send with the program's own arguments.
+#[inline(always)]
 pub unsafe fn send_slow<A: Abi>(
     comm: A::Comm,
     dest: c_int,
@@ -97,6 +100,33 @@ pub unsafe fn send_slow<A: Abi>(
     datatype: A::Datatype,
 ) -> A::Comm {
     let thread = thread::current();
+    // A program that makes a datatype and sends some messages asks for its size again and again.
+    let again = || datatypes::ask_again::<A>(thread, datatype);
+    // SAFETY: the caller promises what these functions ask for.
+    unsafe {
+        if datatypes::is_asked(thread, datatype.bits())
+            && let Some(comm) = known_message::<A>(thread, comm, dest, count, again)
+        {
+            return comm;
+        }
+        send_slower::<A>(comm, dest, count, datatype)
+    }
+}
+
+/// Counts a message as [`send_slow`] does, whatever is known.
+///
+/// # Safety
+/// As that of [`send_slow`].
+#[inline(never)]
+unsafe fn send_slower<A: Abi>(
+    comm: A::Comm,
+    dest: c_int,
+    count: i64,
+    datatype: A::Datatype,
+) -> A::Comm {
+    let thread = thread::current();
+    communicators::digest(thread, comm.bits());
+    datatypes::digest(thread, datatype.bits());
     let size = || Some(datatypes::size::<A>(thread, datatype));
     // SAFETY: the caller promises what this function asks for.
     if let Some(comm) = unsafe { known_message::<A>(thread, comm, dest, count, size) } {

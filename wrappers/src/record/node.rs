@@ -15,6 +15,8 @@ const LINE: usize = 64;
 #[repr(C)]
 pub struct Node<T> {
     pub(crate) key: AtomicU64,
+    /// The next node of a chain. No chain leads through a home: a home leads to itself if it was tried to give its
+    /// object a [digest](crate::record::digest).
     pub(crate) next: AtomicPtr<Node<T>>,
     /// The data of the object. They are atomics, because any thread may read them at any time.
     pub value: T,
@@ -30,21 +32,26 @@ impl<T> Node<T> {
 
 /// So many nodes without an object, in a row that begins at a cache line.
 pub fn row<T: Default>(count: usize) -> &'static [Node<T>] {
-    let layout = Layout::array::<Node<T>>(count).and_then(|layout| layout.align_to(LINE));
+    lines(count, || Node {
+        key: AtomicU64::new(GONE),
+        next: AtomicPtr::new(std::ptr::null_mut()),
+        value: T::default(),
+    })
+}
+
+/// So many values in a row that begins at a cache line. They are never given back.
+pub fn lines<T>(count: usize, make: impl Fn() -> T) -> &'static [T] {
+    let layout = Layout::array::<T>(count).and_then(|layout| layout.align_to(LINE));
     let Ok(layout) = layout else { return &[] };
-    // SAFETY: the layout is not empty. Each node is written before the slice is made, and none is given back.
+    // SAFETY: the layout is not empty. Each value is written before the slice is made, and none is given back.
     unsafe {
-        let nodes: *mut Node<T> = alloc::alloc(layout).cast();
-        if nodes.is_null() {
+        let values: *mut T = alloc::alloc(layout).cast();
+        if values.is_null() {
             alloc::handle_alloc_error(layout);
         }
         for i in 0..count {
-            nodes.add(i).write(Node {
-                key: AtomicU64::new(GONE),
-                next: AtomicPtr::new(std::ptr::null_mut()),
-                value: T::default(),
-            });
+            values.add(i).write(make());
         }
-        std::slice::from_raw_parts(nodes, count)
+        std::slice::from_raw_parts(values, count)
     }
 }

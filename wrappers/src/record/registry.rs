@@ -6,8 +6,9 @@
 //! another node, in a chain of nodes that have the same hash.
 //!
 //! The memory of a node is never given back: when an object is removed, its node is used for a later object. A
-//! thread may therefore keep the address of the node that it used last. One comparison with the key of the node shows whether the node still belongs to the same object. When an object
-//! is removed, the key of its node changes, so no thread has to be informed.
+//! thread may therefore keep the address of the node that it used last. One comparison with the key of the node shows
+//! whether the node still belongs to the same object. When an object is removed, the key of its node changes, so no
+//! thread has to be informed.
 //!
 //! A reader follows a chain of nodes while other threads change it, and may miss an object that is in the
 //! table. It never takes another object for it. If [`Registry::get`] misses an object, [`Registry::insert`]
@@ -17,6 +18,7 @@
 //! Limits: the array of chains doubles when it has less than two for each object in a chain. Old arrays are kept,
 //! since a thread may be reading them; together they are smaller than the new one. The number of homes is fixed.
 
+use crate::record::digest::Digests;
 pub use crate::record::node::Node;
 use crate::record::node::{self, GONE};
 use crate::sys::sync::{self, AtomicPtr, AtomicU64, Mutex, fence};
@@ -46,14 +48,16 @@ pub struct Registry<T: 'static, const NEAR: bool = false> {
     /// An array: the number of chains minus one, and then the first node of each chain. Null before the first
     /// object.
     pub(crate) chains: AtomicPtr<AtomicPtr<Node<T>>>,
+    /// Digests of objects that are at home.
+    pub digests: Digests,
     /// Twice the number of changes in which chains were cut or made again; odd during such a change.
     cuts: AtomicU64,
-    changes: Mutex<Changes<T>>,
+    pub(crate) changes: Mutex<Changes<T>>,
 }
 
 /// What is changed under the lock.
 #[derive(Debug)]
-struct Changes<T: 'static> {
+pub(crate) struct Changes<T: 'static> {
     /// Objects in chains.
     objects: usize,
     /// The first of the nodes without an object that are no homes. Each leads to the next one.
@@ -84,6 +88,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         Registry {
             homes: AtomicPtr::new(std::ptr::null_mut()),
             chains: AtomicPtr::new(std::ptr::null_mut()),
+            digests: Digests::new(),
             cuts: AtomicU64::new(0),
             changes: Mutex::new(changes),
         }
@@ -99,26 +104,27 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
             // multiples of a power of two.
             bits ^ (bits >> 11)
         } else {
-            bits.wrapping_mul(MULTIPLIER) >> 32
+            Self::hash(bits)
         };
         place as usize & mask
     }
 
-    /// The index of the home of a key. The assembler of the fast path of a send computes the same.
+    /// Its lowest bits are the indices of the home and of the line of digests of a key. The assembler of the fast
+    /// path of a send computes the same.
     #[inline(always)]
-    fn home_index(bits: u64) -> usize {
-        (bits.wrapping_mul(MULTIPLIER) >> 32) as usize & (HOMES - 1)
+    pub(crate) fn hash(bits: u64) -> u64 {
+        bits.wrapping_mul(MULTIPLIER) >> 32
     }
 
     /// The home of a key. `None` before the first object, and if there are no homes.
     #[inline(always)]
-    fn home(&self, bits: u64) -> Option<&'static Node<T>> {
+    pub(crate) fn home(&self, bits: u64) -> Option<&'static Node<T>> {
         if NEAR {
             return None;
         }
         let homes = self.homes.load(Ordering::Acquire).cast_const();
         // SAFETY: an array of `HOMES` nodes that is never given back.
-        (!homes.is_null()).then(|| unsafe { &*homes.add(Self::home_index(bits)) })
+        (!homes.is_null()).then(|| unsafe { &*homes.add(Self::hash(bits) as usize & (HOMES - 1)) })
     }
 
     /// The array of chains: its mask, and the address of the first chain.
@@ -202,6 +208,7 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
             self.cut(|| self.grow());
         }
         if !NEAR && self.homes.load(Ordering::Relaxed).is_null() {
+            self.digests.make();
             let homes = node::row(HOMES).as_ptr();
             self.homes.store(homes.cast_mut(), Ordering::Release);
         }
@@ -259,6 +266,10 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         if let Some(home) = self.home(bits).filter(|home| home.is(bits)) {
             // No chain leads through a home, so no reader can miss another object.
             let taken = take(&home.value)?;
+            if !home.next.load(Ordering::Relaxed).is_null() {
+                home.next.store(std::ptr::null_mut(), Ordering::Relaxed);
+                self.digests.remove(Self::hash(bits), bits);
+            }
             home.key.store(GONE, Ordering::Release);
             return Some(taken);
         }
@@ -320,8 +331,10 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
         let mut changes = self.changes.lock();
         for home in self.taken_homes() {
             take(&home.value);
+            home.next.store(std::ptr::null_mut(), Ordering::Relaxed);
             home.key.store(GONE, Ordering::Release);
         }
+        self.digests.clear();
         let Some((mask, chains)) = self.array() else { return };
         self.cut(|| {
             for place in 0..=mask {

@@ -45,8 +45,8 @@ pub struct Thread {
     pub datatype: AtomicPtr<Node<Size>>,
     /// This thread's counters.
     pub block: AtomicPtr<Block>,
-    /// This thread's counters during a pause of its recording, while `block` is null.
-    pub held: AtomicPtr<Block>,
+    /// The datatype whose size MPI was asked for last, without keeping it; 0 = none.
+    pub asked: AtomicU64,
     /// The ways of calling collectives in the tables of its block; null before the first such call.
     pub ways: AtomicPtr<Ways>,
     /// The window used last; null = none.
@@ -57,6 +57,10 @@ pub struct Thread {
     /// The communicator that the thread is freeing at present (see [`crate::record::communicators::Leaving`]);
     /// 0 = none.
     pub leaving: AtomicU64,
+    /// This thread's counters during a pause of its recording, while `block` is null.
+    pub held: AtomicPtr<Block>,
+    /// How often MPI was asked for the size of `asked`.
+    pub questions: AtomicU64,
     /// Depth of pauses of the recording (see [`crate::record::pause`]).
     pub inside: AtomicU32,
 }
