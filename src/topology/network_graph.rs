@@ -303,6 +303,24 @@ impl Topology for NetworkGraph {
         u64::from(out) + u64::from(between) + u64::from(into)
     }
 
+    /// The smallest number tells whether slots are linked, share a switch, or are on different switches.
+    fn distance_bounds(&self) -> (u64, u64) {
+        let slots_around =
+            |vertex: usize| self.around(vertex).len() - self.switches_around(vertex).len();
+        let linked = (0..self.slots).any(|slot| slots_around(slot) > 0);
+        let shared = || (self.slots..self.size()).any(|switch| slots_around(switch) > 1);
+        (
+            if linked {
+                1
+            } else if shared() {
+                2
+            } else {
+                3
+            },
+            u64::MAX,
+        )
+    }
+
     fn as_tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
     }
