@@ -268,6 +268,10 @@ def machines(make):
     for k, package in enumerate(small.below("Package")):
         host(package, B(f"0000:{k}0", B(f"0000:{k}0:01.0", mlx(k, f"0000:{k}1:00.0")), B(f"0000:{k}0:02.0", cuda(k, f"0000:{k}2:00.0", NVIDIA_A100))))
     made["2core-2gpu-2nic.xml"] = Xml(small, 2)
+    rails = regular([("Package", 2), ("NUMA", 1), ("Core", 1)])
+    for k, package in enumerate(rails.below("Package")):
+        host(package, B(f"0000:{k}0", *(B(f"0000:{k}0:0{at + 1}.0", mlx(2 * k + at, f"0000:{k}{at + 1}:00.0")) for at in (0, 1))))
+    made["2core-4nic.xml"] = Xml(rails, 2)
     made["dual-port-card.xml"] = Xml(card, 2)
 
     def virtual(model):
