@@ -15,8 +15,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Memory that rows of hops may take in all.
-pub const ROW_BYTES: usize = 256 << 20;
+/// Memory that rows of hops may take in all: those of 16 384 switches with a host each. A row that is not kept costs a
+/// search for each distance, which is thousands of times slower. Usual fabrics have few switches, and need a few MiB.
+pub const ROW_BYTES: usize = 1 << 30;
 
 /// Rows that are kept when there is no room for all of them.
 const SPARE_ROWS: usize = 64;

@@ -4,7 +4,8 @@
 //! that the network does not have is as far from all others as the two hosts of the job that are farthest apart.
 //!
 //! Up to [`MOST_IN_TABLE`] nodes there is a table, of 4 bytes for each pair. For more nodes the network is asked for
-//! each distance, and nothing is kept: 16 384 nodes would need a table of 1 GiB. Both forms give the same distances.
+//! each distance, and nothing is kept here: 16 384 nodes would need a table of 1 GiB. A graph keeps rows of hops by
+//! itself, of its switches and within a bound. Both forms give the same distances.
 
 use super::costs::NODE;
 use super::{Network, Topology};
