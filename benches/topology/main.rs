@@ -3,8 +3,11 @@
 //! `cargo bench --bench topology`: nanoseconds of CPU per random distance and per link of a random
 //! route, bytes per slot after all of that. Then the seconds to read fabric files of 10 016 hosts.
 //! `cargo bench --bench topology -- fabric 4` reads one file of a fabric with 4 rails, once.
+//! `cargo bench --bench topology -- launch`: seconds and memory for the topology of a launch on networks that are no
+//! trees.
 
 mod fabric;
+mod launch;
 
 use rankweave::topology::{Topology, parse, read_fabric};
 use std::hint::black_box;
@@ -121,6 +124,9 @@ fn main() {
         let rails = words.get(at + 1).and_then(|word| word.parse().ok()).unwrap_or(4);
         return fabrics(&[rails], 1);
     }
+    if words.iter().any(|word| word == "launch") {
+        return launch::rows();
+    }
     println!(
         "topology | slots | s to build | ns per distance | ns per link of a route | bytes per slot"
     );
@@ -150,6 +156,8 @@ fn main() {
         row(&format!("graph:{}", path.display()));
         let _ = std::fs::remove_file(path);
     }
+    println!();
+    launch::rows();
     println!();
     fabrics(&[1, 4, 8], 7);
 }

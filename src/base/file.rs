@@ -81,7 +81,9 @@ pub fn is_link_of_another(path: &Path) -> bool {
 
 /// The content of a regular file of at most `most` bytes.
 ///
-/// Errors: those of [`open`], and a file with more bytes.
+/// Errors: those of [`open`], and a file with more bytes ([`FileTooLarge`]).
+///
+/// [`FileTooLarge`]: std::io::ErrorKind::FileTooLarge
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let (file, length) = open(path)?;
     within(length, most)?;
@@ -117,7 +119,8 @@ fn within(length: u64, most: u64) -> Result<()> {
     if length <= most {
         return Ok(());
     }
-    Err(Error::other(format!("it has {length} bytes, and no such file has more than {most}")))
+    let what = format!("it has {length} bytes, and no such file has more than {most}");
+    Err(Error::new(std::io::ErrorKind::FileTooLarge, what))
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ pub struct FabricFiles;
 
 /// The folders, below the root.
 const FOLDERS: [&str; 2] = ["/etc/rankweave", "/var/lib/rankweave"];
-/// More files than this in a folder are not looked at.
+/// The first so many files of a folder, by name, are looked at.
 const MOST: usize = 16;
 
-/// The files of the folders whose names begin with `fabric`, by name.
+/// The files of the folders whose names begin with `fabric`, by name. Directories, pipes and devices are none.
 fn files(surroundings: &Surroundings) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for folder in FOLDERS.map(|folder| surroundings.path(folder)) {
@@ -23,9 +23,9 @@ fn files(surroundings: &Surroundings) -> Vec<PathBuf> {
         let named = entries.map(|entry| entry.path()).filter(|path| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("fabric"))
         });
-        let mut here: Vec<PathBuf> = named.take(MOST).collect();
+        let mut here: Vec<PathBuf> = named.collect();
         here.sort();
-        all.extend(here);
+        all.extend(here.into_iter().filter(|path| path.is_file()).take(MOST));
     }
     all
 }
@@ -67,5 +67,35 @@ impl Source for FabricFiles {
                 Ok(Answer::Nothing(what))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn the_first_regular_files_by_name_are_looked_at() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("etc/rankweave");
+        fs::create_dir_all(folder.join("fabric.00.d")).unwrap();
+        // From the last name to the first, as a folder may list them.
+        for k in (0..MOST + 4).rev() {
+            fs::write(folder.join(format!("fabric.{k:02}")), "").unwrap();
+        }
+        fs::write(folder.join("other"), "").unwrap();
+        let surroundings = Surroundings {
+            hosts: &[],
+            variable: &|_| None,
+            root: root.path(),
+            site_files: Vec::new(),
+            store: None,
+        };
+        let names: Vec<String> = files(&surroundings)
+            .iter()
+            .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+            .collect();
+        assert_eq!(names, (0..MOST).map(|k| format!("fabric.{k:02}")).collect::<Vec<_>>());
     }
 }

@@ -18,6 +18,7 @@ mod matching;
 mod merging;
 mod modes;
 mod partition;
+mod presence;
 mod rates;
 mod session;
 mod simulated;

@@ -1,13 +1,12 @@
 //! Rounds of one survey: counts what they cost, ends them at the limits, and leaves out hosts that do not answer.
 
+use super::presence::Presence;
 use super::wire::{Probe, Round, Wire};
 use crate::base::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 /// Round trips of a ping. The shortest one counts.
 const REPEATS: u32 = 5;
-/// A host whose last so many pairs had no answer takes part in no further round.
-const MISSES: u8 = 3;
 
 /// What a survey may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +57,7 @@ pub(super) struct Session<'w> {
     pub random: SplitMix64,
     pub evidence: Evidence,
     bytes: Vec<u64>,
-    misses: Vec<u8>,
+    presence: Presence,
 }
 
 impl<'w> Session<'w> {
@@ -70,18 +69,18 @@ impl<'w> Session<'w> {
             random: SplitMix64::new(seed),
             evidence: Evidence::default(),
             bytes: vec![0; hosts],
-            misses: vec![0; hosts],
+            presence: Presence::new(hosts),
         }
     }
 
     /// Hosts that answer.
     pub fn present(&self) -> Vec<u32> {
-        (0u32..).zip(&self.misses).filter(|&(_, &m)| m < MISSES).map(|(host, _)| host).collect()
+        self.presence.all(true)
     }
 
     /// Hosts that do not.
     pub fn absent(&self) -> Vec<u32> {
-        (0u32..).zip(&self.misses).filter(|&(_, &m)| m >= MISSES).map(|(host, _)| host).collect()
+        self.presence.all(false)
     }
 
     /// The round-trip times of disjoint pairs. Pairs without an answer are left out.
@@ -100,9 +99,9 @@ impl<'w> Session<'w> {
     }
 
     fn run(&mut self, probe: Probe, pairs: &[(u32, u32)]) -> Result<Vec<Measured>, LimitReached> {
-        let there = |&host: &u32| self.misses[host as usize] < MISSES;
+        let there = |host: u32| self.presence.is_present(host);
         let pairs: Vec<(u32, u32)> =
-            pairs.iter().copied().filter(|(a, b)| there(a) && there(b)).collect();
+            pairs.iter().copied().filter(|&(a, b)| there(a) && there(b)).collect();
         if pairs.is_empty() {
             return Ok(Vec::new());
         }
@@ -121,9 +120,14 @@ impl<'w> Session<'w> {
         let mut measured = Vec::with_capacity(round.pairs.len());
         for (k, &(a, b)) in round.pairs.iter().enumerate() {
             let answer = answers.get(k).copied().flatten().filter(|&t| t.is_finite() && t > 0.0);
-            for host in [a as usize, b as usize] {
-                self.bytes[host] += cost;
-                self.misses[host] = if answer.is_some() { 0 } else { self.misses[host] + 1 };
+            self.bytes[a as usize] += cost;
+            self.bytes[b as usize] += cost;
+            match answer {
+                Some(_) => self.presence.answered((a, b)),
+                None => {
+                    let silent = [a, b].map(|host| self.wire.is_silent(host));
+                    self.presence.missed((a, b), silent);
+                }
             }
             measured.extend(answer.map(|seconds| (a, b, seconds)));
         }
@@ -141,18 +145,19 @@ impl<'w> Session<'w> {
 mod tests {
     use super::*;
     use crate::survey::Silent;
+    use crate::survey::presence::MISSES_OF_ANY_KIND;
 
     #[test]
     fn hosts_that_do_not_answer_are_left_out() {
         let mut wire = Silent(4);
         let mut session = Session::new(&mut wire, Limits::for_hosts(4), 1);
-        for _ in 0..MISSES {
+        for _ in 0..MISSES_OF_ANY_KIND {
             assert_eq!(session.present().len(), 4);
             assert_eq!(session.ping(&[(0, 1)]), Ok(vec![]));
         }
         assert_eq!((session.present(), session.absent()), (vec![2, 3], vec![0, 1]));
         session.ping(&[(0, 1)]).unwrap();
-        assert_eq!(session.told().rounds, u32::from(MISSES));
+        assert_eq!(session.told().rounds as usize, MISSES_OF_ANY_KIND);
     }
 
     #[test]

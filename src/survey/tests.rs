@@ -153,6 +153,20 @@ fn dead_hosts_are_left_out() {
     assert!(survey(&model, 1).is_flat());
 }
 
+/// Half of the hosts are silent, so that many others meet several of them in a row.
+#[test]
+fn partners_of_dead_hosts_are_not_left_out() {
+    for (hosts, seeds) in [(4, 20), (40, 5)] {
+        for seed in 0..seeds {
+            let model = Model::regular(&[4], hosts).tapered(4.0);
+            let dead: Vec<u32> = (0..4 * hosts).filter(|host| host % 4 < 2).collect();
+            let model = Model { dead: dead.clone(), ..model };
+            let found = survey(&model, seed);
+            assert_eq!(found.absent, dead, "{hosts} seed {seed}: {}", found.words());
+        }
+    }
+}
+
 #[test]
 fn hosts_with_links_of_other_rates_stay_in_their_group() {
     for seed in 0..8 {

@@ -37,6 +37,12 @@ pub trait Wire {
     /// Carries out a round. Returns the seconds of each pair; `None` for a pair without an answer in time.
     fn run(&mut self, round: &Round) -> Vec<Option<f64>>;
 
+    /// Whether it is known of a host that it gave no sign of life in some round, so that pairs with it have no answer
+    /// because of it. A wire that cannot tell says no.
+    fn is_silent(&self, _host: u32) -> bool {
+        false
+    }
+
     /// Seconds since the survey began.
     fn elapsed(&self) -> f64;
 }

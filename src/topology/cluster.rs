@@ -6,6 +6,7 @@
 //! [`Cluster`]. Nodes that the network does not have are as far from all other nodes as the network is wide.
 
 use super::costs::{self, NODE};
+use super::node_distances::NodeDistances;
 use super::{Network, Topology, Tree, from_launch};
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -129,16 +130,13 @@ fn joined(
 
 /// Processes on the hosts of a network that is not a tree.
 ///
-/// Memory: 4 bytes for each pair of nodes of the job.
+/// Memory: in proportion to the processes and nodes, and at most 4 MiB for the distances of the nodes.
 pub struct Cluster {
-    network: Arc<dyn Topology>,
+    /// The network, the hosts of the nodes in it, and the distances between them.
+    nodes: NodeDistances,
     node_of_process: Vec<u32>,
-    /// The host of each node in the network.
-    host_of_node: Vec<Option<usize>>,
     /// The machine inside the nodes. The distances between its nodes are not used.
     inside: Tree,
-    /// Distances of the nodes of the job: row after row.
-    between: Vec<u32>,
     /// Host and slot of each process whose host is known, sorted.
     slot_of_host: Vec<(u32, u32)>,
     /// The first vertex of the hosts and switches: the slots come first.
@@ -154,7 +152,6 @@ impl Cluster {
         node_of_process: &[u32],
         inside: Tree,
     ) -> Cluster {
-        let between = node_distances(network.as_ref(), host_of_node);
         let links = network.network().map_or(0, Network::links);
         let fastest = (0..links)
             .filter_map(|link| network.network().map(|network| network.bandwidth(link)))
@@ -165,64 +162,28 @@ impl Cluster {
             slots.filter_map(|(node, slot)| Some((host(node)?, slot))).collect();
         slot_of_host.sort_unstable();
         Cluster {
-            network,
+            nodes: NodeDistances::new(network, host_of_node.to_vec()),
             slot_of_host,
             node_of_process: node_of_process.to_vec(),
-            host_of_node: host_of_node.to_vec(),
             inside,
-            between,
             first_vertex: node_of_process.len(),
             inside_bandwidth: INSIDE * fastest,
         }
     }
 
     fn host_of(&self, slot: usize) -> Option<usize> {
-        self.host_of_node[self.node_of_process[slot] as usize]
+        self.nodes.host_of_node()[self.node_of_process[slot] as usize]
     }
 
     fn links_of_network(&self) -> usize {
-        self.network.network().map_or(0, Network::links)
+        self.nodes.links().map_or(0, Network::links)
     }
-}
-
-/// The distances of all pairs of nodes: hops of the network, scaled so that the nearest two hosts are [`NODE`]
-/// apart.
-fn node_distances(network: &dyn Topology, host_of_node: &[Option<usize>]) -> Vec<u32> {
-    let nodes = host_of_node.len();
-    let mut hops = vec![0u64; nodes * nodes];
-    for (a, from) in host_of_node.iter().enumerate() {
-        for (b, to) in host_of_node.iter().enumerate().skip(a + 1) {
-            let distance = from.zip(*to).map_or(0, |(from, to)| network.distance(from, to));
-            (hops[a * nodes + b], hops[b * nodes + a]) = (distance, distance);
-        }
-    }
-    let known = || hops.iter().copied().filter(|&hops| hops > 0);
-    let (nearest, widest) = (nearest_hosts(network, known().min()), known().max().unwrap_or(1));
-    let scaled =
-        |hops: u64| u32::try_from(NODE.saturating_mul(hops).div_ceil(nearest)).unwrap_or(u32::MAX);
-    let mut distances: Vec<u32> = hops.iter().map(|&hops| scaled(hops)).collect();
-    for a in 0..nodes {
-        for b in (0..nodes).filter(|&b| b != a) {
-            if distances[a * nodes + b] == 0 {
-                distances[a * nodes + b] = scaled(widest.max(nearest));
-            }
-        }
-    }
-    distances
-}
-
-/// The hops between the nearest hosts of a network: those of the first host to its nearest neighbour, or less
-/// if the job has nearer ones.
-fn nearest_hosts(network: &dyn Topology, of_job: Option<u64>) -> u64 {
-    const LOOKED_AT: usize = 4096;
-    let others = (1..network.slots().min(LOOKED_AT)).map(|host| network.distance(0, host));
-    others.filter(|&hops| hops > 0).chain(of_job).min().unwrap_or(1).max(1)
 }
 
 impl Topology for Cluster {
     fn name(&self) -> String {
-        let nodes = self.host_of_node.len();
-        format!("{} processes on {nodes} nodes of {}", self.slots(), self.network.name())
+        let (nodes, network) = (self.nodes.host_of_node().len(), self.nodes.network().name());
+        format!("{} processes on {nodes} nodes of {network}", self.slots())
     }
 
     fn slots(&self) -> usize {
@@ -235,12 +196,12 @@ impl Topology for Cluster {
         if from == to {
             return self.inside.distance(a, b);
         }
-        u64::from(self.between[from * self.host_of_node.len() + to])
+        self.nodes.between(from, to)
     }
 
     fn network(&self) -> Option<&dyn Network> {
-        let known = self.host_of_node.iter().all(Option::is_some);
-        self.network.network().filter(|_| known).map(|_| self as &dyn Network)
+        let known = self.nodes.host_of_node().iter().all(Option::is_some);
+        self.nodes.links().filter(|_| known).map(|_| self as &dyn Network)
     }
 
     fn node_of(&self, slot: usize) -> usize {
@@ -252,7 +213,7 @@ impl Topology for Cluster {
 /// links between slot s and its host follow them: first to the host, then from it.
 impl Network for Cluster {
     fn vertices(&self) -> usize {
-        self.first_vertex + self.network.network().map_or(0, Network::vertices)
+        self.first_vertex + self.nodes.links().map_or(0, Network::vertices)
     }
 
     fn links(&self) -> usize {
@@ -260,7 +221,7 @@ impl Network for Cluster {
     }
 
     fn bandwidth(&self, link: usize) -> f64 {
-        match self.network.network() {
+        match self.nodes.links() {
             Some(network) if link < network.links() => network.bandwidth(link),
             _ => self.inside_bandwidth,
         }
@@ -275,7 +236,7 @@ impl Network for Cluster {
             return;
         }
         let of_network = vertex - self.first_vertex;
-        if let Some(network) = self.network.network() {
+        if let Some(network) = self.nodes.links() {
             network.neighbours(of_network, &mut |other, link| {
                 visit(self.first_vertex + other, link);
             });
@@ -294,7 +255,7 @@ impl Network for Cluster {
         let own = self.links_of_network();
         visit(own + 2 * from);
         if let (Some(network), Some(a), Some(b)) =
-            (self.network.network(), self.host_of(from), self.host_of(to))
+            (self.nodes.links(), self.host_of(from), self.host_of(to))
         {
             network.route(a, b, visit);
         }

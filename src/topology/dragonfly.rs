@@ -98,6 +98,10 @@ impl Topology for Dragonfly {
         3 + u64::from(self.gate(g, h) != r) + u64::from(self.gate(h, g) != s)
     }
 
+    fn distance_bounds(&self) -> (u64, u64) {
+        (if self.hosts > 1 { 2 } else { 3 }, 5)
+    }
+
     fn network(&self) -> Option<&dyn Network> {
         Some(self)
     }

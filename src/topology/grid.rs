@@ -183,6 +183,11 @@ impl Topology for Grid {
         sum
     }
 
+    fn distance_bounds(&self) -> (u64, u64) {
+        let sides = self.dims.iter().zip(&self.wrap);
+        (1, sides.map(|(&d, &wrap)| if wrap { d / 2 } else { d - 1 } as u64).sum())
+    }
+
     fn as_grid(&self) -> Option<&Grid> {
         Some(self)
     }

@@ -38,8 +38,7 @@ const SAMPLE: usize = 256;
 /// At least the largest distance of two slots.
 fn widest(part: &dyn Topology) -> u64 {
     if let Some(grid) = part.as_grid().or_else(|| part.as_part_of_grid().map(|(grid, _)| grid)) {
-        let sides = grid.dims().iter().zip(grid.wrap());
-        return sides.map(|(&d, &wrap)| if wrap { d / 2 } else { d - 1 } as u64).sum();
+        return grid.distance_bounds().1;
     }
     if let Some(tree) = part.as_tree() {
         return tree.cost(0);

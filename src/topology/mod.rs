@@ -33,6 +33,7 @@ mod machine;
 mod network;
 mod network_graph;
 mod network_part;
+mod node_distances;
 mod pci;
 mod rails;
 pub(crate) mod slot_rails;
@@ -93,6 +94,12 @@ pub trait Topology: Send + Sync {
 
     /// Distance of two slots: symmetric, 0 exactly for a slot and itself.
     fn distance(&self, a: usize, b: usize) -> u64;
+
+    /// No two slots are nearer than the first number, or farther apart than the second. The numbers need not be
+    /// reached. Searches for the nearest or the farthest slots end early by them.
+    fn distance_bounds(&self) -> (u64, u64) {
+        (1, u64::MAX)
+    }
 
     /// Puts the distances from one slot to others into `out`, as many as `out` has room for.
     fn distances(&self, from: usize, to: &[usize], out: &mut [u64]) {

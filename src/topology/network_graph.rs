@@ -15,8 +15,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Memory that rows of hops may take in all.
-pub const ROW_BYTES: usize = 256 << 20;
+/// Memory that rows of hops may take in all: those of 16 384 switches with a host each. A row that is not kept costs a
+/// search for each distance, which is thousands of times slower. Usual fabrics have few switches, and need a few MiB.
+pub const ROW_BYTES: usize = 1 << 30;
 
 /// Rows that are kept when there is no room for all of them.
 const SPARE_ROWS: usize = 64;
@@ -301,6 +302,24 @@ impl Topology for NetworkGraph {
             false => self.with_row(x as usize, |row| row[y as usize]),
         };
         u64::from(out) + u64::from(between) + u64::from(into)
+    }
+
+    /// The smallest number tells whether slots are linked, share a switch, or are on different switches.
+    fn distance_bounds(&self) -> (u64, u64) {
+        let slots_around =
+            |vertex: usize| self.around(vertex).len() - self.switches_around(vertex).len();
+        let linked = (0..self.slots).any(|slot| slots_around(slot) > 0);
+        let shared = || (self.slots..self.size()).any(|switch| slots_around(switch) > 1);
+        (
+            if linked {
+                1
+            } else if shared() {
+                2
+            } else {
+                3
+            },
+            u64::MAX,
+        )
     }
 
     fn as_tree(&self) -> Option<&Tree> {

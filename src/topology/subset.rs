@@ -105,6 +105,10 @@ impl Topology for Subset<'_> {
         }
     }
 
+    fn distance_bounds(&self) -> (u64, u64) {
+        self.whole.get().distance_bounds()
+    }
+
     fn as_tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
     }

@@ -6,8 +6,8 @@
 //! real path of each entry goes through the PCI functions from the host bridge down.
 //!
 //! Left out are interfaces without a PCI function (loopback, bridges, tunnels, virtual Ethernet), interfaces on USB,
-//! adapters and interfaces without a connection, and virtual functions beside their physical function, because
-//! they share its port.
+//! adapters and interfaces without a connection, and all but one of a physical function and its virtual functions,
+//! because they share its port. In a container, the physical function is often not among the adapters.
 
 use super::cpuset::CpuSet;
 use super::device::{Device, DeviceKind};
@@ -52,11 +52,13 @@ pub(super) fn devices(tree: &dyn SysTree) -> Vec<Device> {
     let gpus = gpus(tree);
     let mut devices = Vec::new();
     for (kind, found) in [(DeviceKind::Gpu, gpus), (DeviceKind::Nic, nics)] {
+        let mut ports: BTreeSet<String> = BTreeSet::new();
         for (bus_id, (name, place)) in &found {
-            let physical = tree.link(&format!("{}/physfn", place.folder));
-            let physical = physical.and_then(|at| at.rsplit('/').next().and_then(self::bus_id));
-            if physical.is_some_and(|physical| found.contains_key(&physical)) {
-                continue;
+            if let Some(physical) = physical_function(tree, place) {
+                let is_first = kind == DeviceKind::Gpu || ports.insert(physical.clone());
+                if found.contains_key(&physical) || !is_first {
+                    continue;
+                }
             }
             devices.push(Device {
                 kind,
@@ -68,6 +70,12 @@ pub(super) fn devices(tree: &dyn SysTree) -> Vec<Device> {
         }
     }
     devices
+}
+
+/// The bus id of the physical function of a virtual one.
+fn physical_function(tree: &dyn SysTree, place: &Place) -> Option<String> {
+    let link = tree.link(&format!("{}/physfn", place.folder))?;
+    link.rsplit('/').next().and_then(bus_id)
 }
 
 /// The GPUs by their bus ids. If `class/drm` has no name for a GPU, it is called by its bus id.
@@ -250,6 +258,28 @@ class/infiniband/mlx5_1 -> ../../devices/pci0000:00/0000:00:01.0/0000:01:00.1/in
         let both = devices(&format!("{NIC}{virtual_function}{physical}\n"));
         assert_eq!(both.len(), 1);
         assert_eq!(both[0].1, "mlx5_0");
+    }
+
+    #[test]
+    fn virtual_functions_of_one_port_are_one_device() {
+        let function = |k: u32, physical: &str, class: &str| {
+            let at = format!("devices/pci0000:00/0000:00:01.0/0000:01:00.{k}");
+            format!(
+                "{at}/class={class}\n{at}/vendor=0x10de\n{at}/physfn -> ../{physical}\n\
+                 class/infiniband/mlx5_{k} -> ../../{at}/infiniband/mlx5_{k}\n\
+                 bus/pci/devices/0000:01:00.{k} -> ../../../{at}\n"
+            )
+        };
+        let found = |class: &str| {
+            let ports = ["0000:01:00.0", "0000:01:00.0", "0000:01:00.1", "0000:01:00.0"];
+            let files = (2..).zip(ports).map(|(k, port)| function(k, port, class));
+            devices(&files.collect::<String>()).into_iter().map(|device| (device.0, device.1))
+        };
+        let nics: Vec<(DeviceKind, String)> = found("0x020700").collect();
+        assert_eq!(nics, ["mlx5_2", "mlx5_4"].map(|name| (DeviceKind::Nic, name.into())));
+        // Each virtual function of a GPU has a part of it.
+        let gpus = found("0x030200").filter(|device| device.0 == DeviceKind::Gpu);
+        assert_eq!(gpus.count(), 4);
     }
 
     /// The library looks for devices at the start of a launch.

@@ -99,6 +99,17 @@ fn distance_is_a_metric() {
     }
 }
 
+#[test]
+fn no_distance_is_outside_the_bounds() {
+    for t in topologies_of_every_kind() {
+        let (least, most) = t.distance_bounds();
+        let pairs = (0..t.slots()).flat_map(|a| (0..a).map(move |b| (a, b)));
+        for d in pairs.map(|(a, b)| t.distance(a, b)) {
+            assert!((least..=most).contains(&d), "{}: {d} is not in {least}..={most}", t.name());
+        }
+    }
+}
+
 /// The link that a route takes from each vertex must leave that vertex.
 fn walk(network: &dyn Network, from: usize, links: &[usize]) -> Option<usize> {
     links.iter().try_fold(from, |at, &link| {

@@ -31,6 +31,10 @@ impl Topology for WithRails {
         self.topology.distance(a, b)
     }
 
+    fn distance_bounds(&self) -> (u64, u64) {
+        self.topology.distance_bounds()
+    }
+
     fn distances(&self, from: usize, to: &[usize], out: &mut [u64]) {
         self.topology.distances(from, to, out);
     }

@@ -268,6 +268,10 @@ def machines(make):
     for k, package in enumerate(small.below("Package")):
         host(package, B(f"0000:{k}0", B(f"0000:{k}0:01.0", mlx(k, f"0000:{k}1:00.0")), B(f"0000:{k}0:02.0", cuda(k, f"0000:{k}2:00.0", NVIDIA_A100))))
     made["2core-2gpu-2nic.xml"] = Xml(small, 2)
+    rails = regular([("Package", 2), ("NUMA", 1), ("Core", 1)])
+    for k, package in enumerate(rails.below("Package")):
+        host(package, B(f"0000:{k}0", *(B(f"0000:{k}0:0{at + 1}.0", mlx(2 * k + at, f"0000:{k}{at + 1}:00.0")) for at in (0, 1))))
+    made["2core-4nic.xml"] = Xml(rails, 2)
     made["dual-port-card.xml"] = Xml(card, 2)
 
     def virtual(model):
@@ -281,6 +285,12 @@ def machines(make):
     made["virtual-functions-host.xml"] = Xml(virtual(True), 2)
     made["virtual-functions-guest.xml"] = Xml(virtual(False), 2)
     made["sys-virtual-functions-host.sys"] = Sys(virtual(True))
+    pod = regular([("Package", 2), ("NUMA", 1), ("Core", 2)])
+    for package, bus in zip(pod.below("Package"), ("3b", "af")):
+        link = (f"physfn -> ../0000:{bus}:00.0",)
+        functions = [mlx(k + (4 if bus == "af" else 0), f"0000:{bus}:00.{k}", model="MT28908 Family [ConnectX-6 Virtual Function]", files=link) for k in (1, 2)]
+        host(package, B(f"0000:{bus[0]}0", B(f"0000:{bus[0]}0:00.0", F(f"0000:{bus}:00.0", CONNECTX), *functions)))
+    made["sys-virtual-functions-pod.sys"] = Sys(pod)
     odd = regular([("Package", 1), ("NUMA", 1), ("Core", 4)])
     odd.io += [("coproc", "opencl0d0", "OpenCL"), ("net", "eth9"), ("fabric", "rxe0")]
     host(odd, B("0000:00", F("0000:00:02.0", ASPEED, ("gpu", "card0"), ("gpu", "renderD128")), F("0000:00:14.0", "0c03 [8086:a12f] [8086:0000] 31", ("net", "usb0")), F("0000:00:19.0", INTEL_ETHERNET), F("0000:00:1a.0", NVME, ("block", "nvme0n1"))))

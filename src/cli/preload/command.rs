@@ -5,7 +5,7 @@ use super::{app_file, functions, library, sanitizer, slurm};
 use crate::base::error::Result;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::shell::quoted;
-use crate::cli::inspect::Image;
+use crate::cli::inspect::{Image, OptionWords, parts};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::options::{FUNCTIONS, is_c_function};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub fn launch_command(
 ) -> Result<LaunchCommand> {
     let library = library.to_string_lossy().into_owned();
     let inherited = environment(PRELOAD).filter(|v| !v.trim().is_empty());
-    let passed = Passed { start: found.position + 1, library, inherited, variables };
+    let passed = Passed { found, start: found.position + 1, library, inherited, variables };
     let mut plan = LaunchCommand { command: command.to_vec(), environment: Vec::new() };
     match found.launcher {
         Launcher::OpenMpi => open_mpi(&mut plan, passed, environment),
@@ -66,6 +66,7 @@ pub fn launch_command(
 
 /// The input of the functions for the launchers.
 struct Passed<'a> {
+    found: &'a LocatedLauncher,
     /// Position of the first option of the launcher.
     start: usize,
     library: String,
@@ -136,25 +137,25 @@ fn wraps_mpi(entry: &str) -> bool {
         .is_ok_and(|image| image.offered.iter().any(|name| is_c_function(name.as_bytes())))
 }
 
-/// Removes options from `command`, from the position `start` on. `matches` recognises an option and returns
-/// the number of its words and its value. Returns the last value.
+/// Removes options of the launcher from `command`. `matches` recognises an option and returns its value, if it has
+/// one. Returns the last value. Words behind the name of a program belong to the program.
 fn taken(
     command: &mut Vec<String>,
-    start: usize,
-    matches: impl Fn(&[String]) -> Option<(usize, Option<String>)>,
+    found: &LocatedLauncher,
+    matches: impl Fn(&OptionWords) -> Option<Option<String>>,
 ) -> Option<String> {
-    let mut last = None;
-    let mut k = start;
-    while k < command.len() {
-        match matches(&command[k..]) {
-            Some((words, value)) => {
-                last = value.or(last);
-                command.drain(k..k + words);
-            }
-            None => k += 1,
-        }
+    let options = parts(found, command).into_iter().flat_map(|part| part.options);
+    let own: Vec<_> =
+        options.filter_map(|option| Some((matches(&option)?, option.words))).collect();
+    for (_, words) in own.iter().rev() {
+        command.drain(words.clone());
     }
-    last
+    own.into_iter().rev().find_map(|(value, _)| value)
+}
+
+/// The value of `LD_PRELOAD=VALUE`.
+fn preload_in(text: Option<&str>) -> Option<String> {
+    Some(text?.strip_prefix(PRELOAD)?.strip_prefix('=')?.to_string())
 }
 
 /// Adds `-x NAME=VALUE` behind the launcher, and behind every `:` that begins another program.
@@ -166,12 +167,10 @@ fn open_mpi(
     let start = passed.start;
     // The LD_PRELOAD of the user is merged. With two options -x LD_PRELOAD, some versions of Open MPI end with
     // an error, and others use only one of them.
-    let own = taken(&mut plan.command, start, |words| match words {
-        [x, word, ..] if x == "-x" && word == PRELOAD => Some((2, None)),
-        [x, word, ..] if x == "-x" => {
-            Some((2, Some(word.strip_prefix("LD_PRELOAD=")?.to_string())))
-        }
-        _ => None,
+    let own = taken(&mut plan.command, passed.found, |option| match option.value.as_deref() {
+        _ if option.name != "x" => None,
+        Some(PRELOAD) => Some(None),
+        value => preload_in(value).map(Some),
     });
     let preload = (PRELOAD.to_string(), passed.preload(own));
     let variables = [&[preload], passed.variables].concat();
@@ -187,10 +186,11 @@ fn open_mpi(
 
 /// Adds `-genv NAME VALUE` behind the launcher. It is for all programs of the launch.
 fn hydra(plan: &mut LaunchCommand, passed: Passed<'_>) {
-    let own = taken(&mut plan.command, passed.start, |words| match words {
-        [flag, ..] if !matches!(flag.as_str(), "-genv" | "--genv" | "-env" | "--env") => None,
-        [_, name, value, ..] if name == PRELOAD => Some((3, Some(value.clone()))),
-        [_, word, ..] => Some((2, Some(word.strip_prefix("LD_PRELOAD=")?.to_string()))),
+    let own = taken(&mut plan.command, passed.found, |option| match option.name.split_once(' ') {
+        Some(("genv" | "env", PRELOAD)) => Some(option.value.clone()),
+        None if matches!(option.name.as_str(), "genv" | "env") => {
+            preload_in(option.value.as_deref()).map(Some)
+        }
         _ => None,
     });
     let preload = (PRELOAD.to_string(), passed.preload(own));
@@ -241,6 +241,16 @@ mod tests {
             "mpirun -x LD_PRELOAD=/x.so:/l/rw.so -x RANKWEAVE_FIX=0,3 ./a"
         );
         assert_eq!(
+            line(
+                o,
+                "mpirun -x LD_PRELOAD=/y.so ./a -x LD_PRELOAD=/z.so : -x LD_PRELOAD ./b -x LD_PRELOAD",
+                &[]
+            ),
+            "mpirun -x LD_PRELOAD=/y.so:/l/rw.so -x RANKWEAVE_FIX=0,3 ./a -x LD_PRELOAD=/z.so : \
+             -x LD_PRELOAD=/y.so:/l/rw.so -x RANKWEAVE_FIX=0,3 ./b -x LD_PRELOAD",
+            "words behind a program are its arguments"
+        );
+        assert_eq!(
             line(o, "env A=1 mpirun ./a : ./b", &[]),
             "env A=1 mpirun -x LD_PRELOAD=/l/rw.so -x RANKWEAVE_FIX=0,3 ./a : \
              -x LD_PRELOAD=/l/rw.so -x RANKWEAVE_FIX=0,3 ./b"
@@ -258,6 +268,13 @@ mod tests {
             assert_eq!(
                 line(h, &format!("mpiexec {given} ./a"), &[]),
                 "mpiexec -genv LD_PRELOAD /y.so:/l/rw.so -genv RANKWEAVE_FIX 0,3 ./a"
+            );
+            assert_eq!(
+                line(h, &format!("mpiexec -n 2 ./a {given}"), &[]),
+                format!(
+                    "mpiexec -genv LD_PRELOAD /l/rw.so -genv RANKWEAVE_FIX 0,3 -n 2 ./a {given}"
+                ),
+                "words behind a program are its arguments"
             );
         }
     }

@@ -165,29 +165,62 @@ fn in_line(line: usize, what: impl Into<String>) -> Error {
     Error::new(ErrorKind::Format, what).at(format!("line {line}"))
 }
 
-/// The largest topology file that is read: distances between 16384 slots, with room to spare.
-const LARGEST: u64 = 4 << 30;
+/// The largest description of a machine or network that is read. The file of a fabric of 10 000 hosts with 8 rails
+/// has 30 MB.
+const LARGEST: u64 = 1 << 30;
 
-/// The text of a topology file.
+/// The largest table of distances that is read: those between 16384 slots, with room to spare.
+const LARGEST_TABLE: u64 = 4 << 30;
+
+/// The text of a file that describes a machine or network.
 fn read_text(path: &str) -> Result<String> {
+    read_text_of(path, LARGEST, "only a table of distances (dist:FILE) may have more than 1 GiB")
+}
+
+/// The text of a file of at most `most` bytes; `advice` is for larger ones.
+fn read_text_of(path: &str, most: u64, advice: &str) -> Result<String> {
     if path.is_empty() {
         return Err(usage("the name of the file is missing"));
     }
-    let bytes = file::read_given(Path::new(path), LARGEST, |_| true)
-        .map_err(|e| Error::io("cannot read the topology", Path::new(path), &e))?;
+    let bytes = file::read_given(Path::new(path), most, |_| true).map_err(|e| {
+        let error = Error::io("cannot read the topology", Path::new(path), &e);
+        if e.kind() == std::io::ErrorKind::FileTooLarge { error.advise(advice) } else { error }
+    })?;
     String::from_utf8(bytes).map_err(|_| {
         Error::new(ErrorKind::Format, "the topology file is not text").at(path.to_string())
     })
 }
 
 fn distances(path: &str) -> Result<Box<dyn Topology>> {
-    let matrix = DistanceMatrix::parse(&read_text(path)?)?;
+    let text = read_text_of(path, LARGEST_TABLE, "give a table of fewer slots")?;
+    let matrix = DistanceMatrix::parse(&text)?;
     Ok(Box::new(matrix.with_label(format!("dist:{path}"))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_tables_of_distances_may_be_very_large() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large");
+        let file = std::fs::File::create(&path).unwrap();
+        let error = |kind: &str| {
+            let error = parse(&format!("{kind}:{}", path.display())).err().unwrap();
+            format!("{error} {:?}", error.advice())
+        };
+        // A sparse file: nothing of it is written.
+        file.set_len(LARGEST + 1).unwrap();
+        for kind in ["hwloc", "slurm", "ib", "graph", "scotch", "simgrid", "fabric"] {
+            assert!(error(kind).contains("1073741825 bytes"), "{kind}: {}", error(kind));
+        }
+        let fabric = read_fabric(&path.display().to_string()).err().unwrap();
+        assert!(fabric.advice().is_some_and(|advice| advice.contains("dist:FILE")), "{fabric}");
+        assert!(!error("dist").contains("bytes"), "{}", error("dist"));
+        file.set_len(LARGEST_TABLE + 1).unwrap();
+        assert!(error("dist").contains("4294967297 bytes"), "{}", error("dist"));
+    }
 
     #[test]
     fn errors_name_kinds_and_show_an_example() {

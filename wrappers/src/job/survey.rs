@@ -156,6 +156,11 @@ impl<A: Abi> Wire for MpiWire<'_, A> {
             .collect()
     }
 
+    /// The partner of a host that did not report has reported that it got no answer.
+    fn is_silent(&self, host: u32) -> bool {
+        self.out[host as usize]
+    }
+
     fn elapsed(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
