@@ -10,12 +10,13 @@ use std::process::Command;
 /// The words of a command line behind `rankweave`, and variables of its environment.
 type Line = (&'static str, &'static [(&'static str, &'static str)]);
 
-const LINES: [Line; 22] = [
+const LINES: [Line; 23] = [
     // What is right says nothing.
     ("run -- mpirun -n 2 ./app", &[]),
     ("run mpirun -n 2 ./app", &[]),
     ("run --verbose 2 -- mpirun -n 2 ./app", &[]),
     ("run -- sh job.sh", &[]),
+    ("run -- mpirun", &[]),
     ("run -- ./app", &[("PMI_RANK", "1")]),
     // The launch.
     ("run", &[]),
