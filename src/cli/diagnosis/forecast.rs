@@ -15,7 +15,8 @@ const OTHER_LAUNCHERS: &str = "flux jsrun aprun lrun ccc_mprun ibrun poe mpprun 
     charmrun dplace qsub bsub msub jrun addqueue torchrun accelerate deepspeed make cmake ctest nextflow snakemake";
 
 /// Findings after which the launch may still be recorded, or whose message the launcher gives itself.
-const UNCERTAIN: &str = "script-clears container program-missing no-program libraries-missing library-missing";
+const UNCERTAIN: &str =
+    "script-clears container program-missing no-program libraries-missing library-missing";
 
 /// Variables that the processes of a launch have: each of them may call `rankweave run`.
 const OF_A_RANK: [&str; 5] =

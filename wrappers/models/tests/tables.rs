@@ -163,7 +163,7 @@ fn a_home_is_used_again() {
 
 /// Looks for a digest as the fast path of a send does: its key, and then its word.
 fn digest(table: &Homes, bits: u64) -> Option<u64> {
-    let line = unsafe { std::slice::from_raw_parts(table.digests.0.load(Ordering::Acquire), IN_LINE) };
+    let line = unsafe { std::slice::from_raw_parts(table.digests.places.load(Ordering::Acquire), IN_LINE) };
     let its = line.iter().find(|place| place.key.load(Ordering::Acquire) == bits);
     its.map(|place| place.word.load(Ordering::Relaxed))
 }

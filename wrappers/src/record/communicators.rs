@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The communicators in use.
-pub static COMMUNICATORS: Registry<Slot> = Registry::new();
+pub static COMMUNICATORS: Registry<Slot> = Registry::with_free_digests(SEVERAL_RANKS);
 /// False while nothing is recorded: no communicator is added then.
 static RECORDING: AtomicBool = AtomicBool::new(false);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
@@ -239,6 +239,10 @@ pub fn digest(thread: &Thread, bits: u64) {
     }
 }
 
+/// The bit of a digest's word that says that the communicator has another number of ranks than one. Alone it is the word
+/// of a communicator without ranks: nothing sent on it is counted.
+const SEVERAL_RANKS: u64 = 1 << 63;
+
 /// The word of a digest. If the communicator has one rank: its task. Otherwise, from the upper end: a bit that is set,
 /// the number of ranks (15 bits), and the address of their tasks (48 bits). `None` if that does not fit, or if another
 /// handle is to be used in calls.
@@ -253,7 +257,7 @@ fn word(slot: &Slot, bits: u64) -> Option<u64> {
         return (task < communicator::OUTSIDE).then_some(u64::from(task));
     }
     let (size, address) = (u64::from(size), tasks.expose_provenance() as u64);
-    (size >> 15 == 0 && address >> 48 == 0).then_some(1 << 63 | size << 48 | address)
+    (size >> 15 == 0 && address >> 48 == 0).then_some(SEVERAL_RANKS | size << 48 | address)
 }
 
 /// Makes `comm` the thread's current communicator if [`known`] gave `None`.

@@ -9,7 +9,8 @@
 //! the better of the two ways.
 //!
 //! Limits: the questions for some hundred datatypes are counted. If a program uses more datatypes by turns, MPI is
-//! asked for their sizes each time.
+//! asked for their sizes each time. `MPI_TYPE_FREE` of Fortran does not pass through the library: a later datatype with
+//! the same handle inherits the count of questions, and its size may be kept too early. This costs time only.
 
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::attribute;
@@ -71,9 +72,8 @@ fn set_questions(bits: u64, questions: u64) {
 /// Forgets how often a size was asked for, because the next datatype with this handle is another one.
 pub fn forget_questions(bits: u64) {
     let thread = thread::current();
-    if thread.asked.load(Ordering::Relaxed) == bits {
-        thread.asked.store(0, Ordering::Relaxed);
-        thread.questions.store(0, Ordering::Relaxed);
+    if is_asked(thread, bits) {
+        forget_asked(thread);
     }
     if let Some(word) = word_of(bits) {
         word.store(0, Ordering::Relaxed);
@@ -175,6 +175,22 @@ pub fn digest(thread: &Thread, bits: u64) {
 #[inline(always)]
 fn keep(thread: &Thread, node: &'static Node<Size>) {
     thread.datatype.store(std::ptr::from_ref(node).cast_mut(), Ordering::Relaxed);
+}
+
+/// Forgets that the thread asked for this size, if another thread has kept the size since. Otherwise the thread would
+/// ask again for ever.
+#[inline(always)]
+pub fn stop_asking(thread: &Thread, bits: u64) {
+    if is_asked(thread, bits) && known(thread, bits).is_some() {
+        forget_asked(thread);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn forget_asked(thread: &Thread) {
+    thread.asked.store(0, Ordering::Relaxed);
+    thread.questions.store(0, Ordering::Relaxed);
 }
 
 /// Whether the size of this datatype was the last one that the thread asked for, and did not keep.

@@ -32,25 +32,30 @@ pub struct Digest {
     pub word: AtomicU64,
 }
 
-/// The digests of the objects of a table; null before the first object.
+/// The digests of the objects of a table.
 #[derive(Debug)]
-#[repr(transparent)]
-pub struct Digests(pub AtomicPtr<Digest>);
+#[repr(C)]
+pub struct Digests {
+    /// The places; null before the first object.
+    pub places: AtomicPtr<Digest>,
+    /// The word of a free place. A handle that is all ones is none of MPI's, but has the key of a free place.
+    free: u64,
+}
 
 impl Digests {
-    sync::constant! { pub fn new() -> Self {
-        Digests(AtomicPtr::new(std::ptr::null_mut()))
+    sync::constant! { pub fn new(free: u64) -> Self {
+        Digests { places: AtomicPtr::new(std::ptr::null_mut()), free }
     } }
 
     /// Makes the places. To be called under the lock, before the table has an object.
     pub fn make(&self) {
-        let free = || Digest { key: AtomicU64::new(GONE), word: AtomicU64::new(0) };
+        let free = || Digest { key: AtomicU64::new(GONE), word: AtomicU64::new(self.free) };
         let places = node::lines(LINES * IN_LINE, free).as_ptr();
-        self.0.store(places.cast_mut(), Ordering::Release);
+        self.places.store(places.cast_mut(), Ordering::Release);
     }
 
     fn all(&self) -> &'static [Digest] {
-        let places = self.0.load(Ordering::Acquire).cast_const();
+        let places = self.places.load(Ordering::Acquire).cast_const();
         if places.is_null() {
             return &[];
         }
@@ -78,13 +83,18 @@ impl Digests {
     pub fn remove(&self, hash: u64, bits: u64) {
         let its = |place: &&Digest| place.key.load(Ordering::Relaxed) == bits;
         if let Some(place) = self.line(hash).iter().find(its) {
-            place.key.store(GONE, Ordering::Release);
+            self.set_free(place);
         }
     }
 
     /// Removes all digests. To be called under the lock.
     pub fn clear(&self) {
-        self.all().iter().for_each(|place| place.key.store(GONE, Ordering::Release));
+        self.all().iter().for_each(|place| self.set_free(place));
+    }
+
+    fn set_free(&self, place: &Digest) {
+        place.key.store(GONE, Ordering::Release);
+        place.word.store(self.free, Ordering::Release);
     }
 }
 

@@ -125,6 +125,7 @@ unsafe fn send_slower<A: Abi>(
     datatype: A::Datatype,
 ) -> A::Comm {
     let thread = thread::current();
+    datatypes::stop_asking(thread, datatype.bits());
     communicators::digest(thread, comm.bits());
     datatypes::digest(thread, datatype.bits());
     let size = || Some(datatypes::size::<A>(thread, datatype));

@@ -84,11 +84,16 @@ impl<T> Changes<T> {
 
 impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
     sync::constant! { pub fn new() -> Self {
+        Self::with_free_digests(0)
+    } }
+
+    // A table in which a free place for a digest has this word.
+    sync::constant! { pub fn with_free_digests(word: u64) -> Self {
         let changes = Changes { objects: 0, free: None };
         Registry {
             homes: AtomicPtr::new(std::ptr::null_mut()),
             chains: AtomicPtr::new(std::ptr::null_mut()),
-            digests: Digests::new(),
+            digests: Digests::new(word),
             cuts: AtomicU64::new(0),
             changes: Mutex::new(changes),
         }
@@ -329,12 +334,13 @@ impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
     /// Removes all objects. `take` is called with each of them before.
     pub fn clear(&self, mut take: impl FnMut(&T)) {
         let mut changes = self.changes.lock();
+        // First, because a digest may have the address of what `take` gives back.
+        self.digests.clear();
         for home in self.taken_homes() {
             take(&home.value);
             home.next.store(std::ptr::null_mut(), Ordering::Relaxed);
             home.key.store(GONE, Ordering::Release);
         }
-        self.digests.clear();
         let Some((mask, chains)) = self.array() else { return };
         self.cut(|| {
             for place in 0..=mask {
