@@ -2,7 +2,7 @@
 //!
 //! Nothing of the launch is started: programs and libraries are read as files ([`inspect`](crate::cli::inspect)).
 //! `rankweave doctor` shows all of it. `rankweave run` examines only the programs, and says one line if nothing
-//! will be recorded ([`forecast`]).
+//! will be recorded ([`forecast()`]).
 
 mod bindings;
 mod checks;
