@@ -6,6 +6,8 @@ pub mod cell;
 pub mod digest;
 #[path = "../../src/record/epoch_sums.rs"]
 pub mod epoch_sums;
+#[path = "../../src/record/given_digests.rs"]
+pub mod given_digests;
 #[path = "../../src/record/node.rs"]
 pub mod node;
 #[path = "../../src/record/pool.rs"]

@@ -15,6 +15,7 @@ pub mod datatypes;
 pub mod digest;
 pub mod epoch_sums;
 pub mod expansion;
+mod given_digests;
 pub mod neighbour;
 pub mod node;
 pub mod onesided;
