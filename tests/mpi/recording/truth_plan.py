@@ -54,7 +54,7 @@ class Plan:
         if not (self.bindings or self.kinds):
             exported = set().union(*(binding.names for binding in self.built)) if self.built else set()
             # What no MPI of this run can do is printed below.
-            unable = set.intersection(*(self.never(stack) for stack in stacks)) if stacks else set()
+            unable = exported - set().union(*(binding.names - self.never(binding.stack) for binding in self.built))
             problems = []
             for row in table.table():
                 if row.family is None:
