@@ -186,10 +186,6 @@ class Stack:
     def launch(self, np, variables, command):
         raise NotImplementedError
 
-    def waiting_library(self):
-        """Libraries to preload so that processes that wait leave the processor to others."""
-        return []
-
     def libmpi(self):
         """Path of the MPI library, for programs that load it by themselves."""
         return os.path.join(os.path.dirname(os.path.dirname(self.compiler)), "lib", self.soname)
@@ -316,21 +312,14 @@ class Mpich(Stack):
 
     def waiting_object(self):
         """The object file with which the processes of a program sleep while they wait, if this MPI is on UCX."""
-        return self.waiting("waiting_ucx.o", "-c")
-
-    def waiting_library(self):
-        """The same as a library to preload, for programs that are not compiled here."""
-        return self.waiting("waiting_ucx.so", "-shared")
-
-    def waiting(self, name, kind):
         if not self.on_ucx:
             return []
-        target = os.path.join(TARGET, "mpi-tests", self.name, name)
-        with LOCKS.setdefault((self.name, name), threading.Lock()):
+        target = os.path.join(TARGET, "mpi-tests", self.name, "waiting_ucx.o")
+        with LOCKS.setdefault((self.name, "waiting_ucx.o"), threading.Lock()):
             path = source("waiting_ucx.c")
             if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(path):
                 os.makedirs(os.path.dirname(target), exist_ok=True)
-                made = [*C_FLAGS, "-fPIC", kind, "-o", target + ".new", path]
+                made = [*C_FLAGS, "-fPIC", "-c", "-o", target + ".new", path]
                 if subprocess.run(["gcc", *made], check=False).returncode != 0:
                     return []
                 os.replace(target + ".new", target)

@@ -140,8 +140,6 @@ class Group:
         command = self.stack.launch(self.np, variables, [python, "-B", driver, tests_directory(),
                                                          work, *self.selection])
         environment = {**self.stack.environment(), **self.variables}
-        if waiting := self.stack.waiting_library():
-            environment["LD_PRELOAD"] = waiting[0]
         if options is not None:
             environment["RANKWEAVE_LIBRARY"] = self.tool.library
             command = [self.tool.command, "run", *options, "--", *command]
