@@ -46,9 +46,8 @@ impl Args {
             };
             text.push_str(&format!("{:<22} {state}\n    {}\n", option.env, option.help));
         }
-        for (name, like) in unknown_variables() {
-            let like = like.map(|like| format!("; try: {like}")).unwrap_or_default();
-            text.push_str(&format!("{name:<22} ignored: there is no such variable{like}\n"));
+        for sentence in unknown_variables() {
+            text.push_str(&format!("{sentence}\n"));
         }
         output::print(&text)?;
         Ok(Exit::Done)

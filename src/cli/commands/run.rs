@@ -82,7 +82,7 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let settings = settings::settings(&self.settings)?;
-        settings::check_descriptions(&settings)?;
+        let unread = settings::check_descriptions(&settings)?;
         let found = Launcher::of_command(&self.launch)?;
         let variable = |name: &str| std::env::var(name).ok();
         let placed = match &settings.place {
@@ -101,7 +101,7 @@ impl Args {
             output::print(&plan.shell_line())?;
             return Ok(Exit::Done);
         }
-        self.say_what_will_be_missed(&found, &settings);
+        self.say_what_will_be_missed(&found, &settings, unread);
         let mut command = std::process::Command::new(&plan.command[0]);
         // A value that this process got belongs to the launch that started this process.
         command.env_remove(PLACED);
@@ -112,20 +112,22 @@ impl Args {
             .advise("give the name of a launcher that is in PATH, after --"))
     }
 
-    /// Says that nothing of this launch will be recorded, and that something of earlier ones was not.
-    fn say_what_will_be_missed(&self, found: &LocatedLauncher, settings: &Settings) {
+    /// Says what of this launch will not be used or recorded, and that something of earlier ones was not. `unread` is
+    /// a message about a description that cannot be read here.
+    fn say_what_will_be_missed(
+        &self,
+        found: &LocatedLauncher,
+        settings: &Settings,
+        unread: Option<String>,
+    ) {
         let variable = |name: &str| std::env::var(name).ok();
-        for (name, like) in settings::unknown_variables() {
-            let advice = like.map(|like| format!("; try: {like}")).unwrap_or_default();
-            eprintln!(
-                "rankweave: there is no variable {name}, and its value has no effect{advice}"
-            );
+        let mut messages = settings::unknown_variables();
+        messages.extend(unread);
+        if settings.place != Place::LauncherOnly {
+            messages.extend(forecast(found, &self.launch, settings, variable));
+            messages.extend(leftovers(settings));
         }
-        if settings.place == Place::LauncherOnly {
-            return;
-        }
-        let missed = forecast(found, &self.launch, settings, variable);
-        for message in missed.into_iter().chain(leftovers(settings)) {
+        for message in messages {
             eprintln!("rankweave: {message}");
         }
     }

@@ -1,8 +1,8 @@
 //! The line that `rankweave run` prints before a launch that will not be recorded.
 //!
 //! `run` becomes the launcher, so nothing of it is left after the launch. What the files of the launch show is
-//! therefore said before it. Where it is uncertain whether the launch is recorded (scripts, containers, launchers
-//! that start the programs of other hosts), nothing is said: `rankweave doctor` lists these doubts.
+//! therefore said before it. Where it is uncertain whether the launch is recorded (scripts, containers, programs
+//! that are not on this host), nothing is said: `rankweave doctor` lists these doubts.
 
 use super::facts::{Diagnosed, Diagnosis};
 use super::finding::{Finding, Severity};

@@ -1,13 +1,11 @@
 //! The line that `rankweave run` prints if earlier launches left their counts on this node.
 //!
-//! A launch that was killed or aborted leaves spill files. Nobody looks for them unless told: the program was the last
-//! one to run.
+//! A launch that was killed or aborted leaves spill files, and nobody is left to tell the user.
 
 use crate::base::file;
 use crate::options::{Settings, Spill};
 use crate::store::spill::{candidates, ended_jobs};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The message about jobs of this user whose counts are in files on this node, without the name of the command at
 /// its beginning; `None` if there are none.
@@ -17,9 +15,9 @@ pub(in crate::cli) fn leftovers(settings: &Settings) -> Option<String> {
         Spill::Directory(directory) => Some(Path::new(directory)),
         _ => None,
     };
-    let of_directory = |directory: &PathBuf| ended_jobs(directory, file::user());
-    let jobs: BTreeSet<u64> = candidates(asked).iter().flat_map(of_directory).collect();
-    sentence(jobs.len())
+    // The first directory that exists has the files of nearly all launches. Searching /tmp of a login node takes time.
+    let directory = candidates(asked).into_iter().find(|directory| directory.is_dir())?;
+    sentence(ended_jobs(&directory, file::user()).len())
 }
 
 fn sentence(jobs: usize) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The settings of a launch, as environment variables that its processes get.
 
 use super::{functions, library};
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::launcher::nearest;
 use crate::launch::PLACED;
@@ -37,30 +37,49 @@ pub(in crate::cli) fn settings(given: &SettingsArgs) -> Result<Settings> {
     settings_in(&merged(std::env::vars_os(), given.variables()?))
 }
 
-/// Checks what a launch would find out only in its processes: that the topology can be read, and that the file
-/// with the slots is there.
+/// Checks what a launch would find out only in its processes: that the topology is understood, and that the files
+/// of the topology and of the slots can be read. Returns a message about a file that cannot be read here: rank 0 may
+/// run on a node that has it.
 ///
-/// Errors: one of them is not so.
-pub(in crate::cli) fn check_descriptions(settings: &Settings) -> Result<()> {
+/// Errors: the topology is not understood.
+pub(in crate::cli) fn check_descriptions(settings: &Settings) -> Result<Option<String>> {
+    let unread = |error: &Error| {
+        let problem = error.problem();
+        let advice = error.advice().map(|advice| format!("; try: {advice}")).unwrap_or_default();
+        format!(
+            "{problem}; unless the node of rank 0 can read it, this launch does not use it{advice}"
+        )
+    };
     if let Some(text) = &settings.topology {
-        crate::topology::parse(text).map_err(|error| error.at("--topology"))?;
+        match crate::topology::parse(text) {
+            Err(error) if error.kind() == ErrorKind::Io => {
+                return Ok(Some(unread(&error)));
+            }
+            Err(error) => return Err(error.at("--topology")),
+            Ok(_) => {}
+        }
     }
-    if let Some(Slots::File(path)) = &settings.slots {
-        std::fs::File::open(path)
-            .map_err(|error| Error::io("cannot read the slots", path, &error))
-            .map_err(|error| {
-                error.advise("give slots such as 0-15, or the file with their numbers")
-            })?;
+    if let Some(Slots::File(path)) = &settings.slots
+        && let Err(error) = std::fs::File::open(path)
+    {
+        let error = Error::io("cannot read the slots", path, &error)
+            .advise("give slots such as 0-15, or the file with their numbers");
+        return Ok(Some(unread(&error)));
     }
-    Ok(())
+    Ok(None)
 }
 
-/// Variables that begin as those of rankweave do, but are none of them, each with the variable that is most like it.
-pub(in crate::cli) fn unknown_variables() -> Vec<(String, Option<&'static str>)> {
+/// A sentence about each variable that begins as those of rankweave do, but is none of them.
+pub(in crate::cli) fn unknown_variables() -> Vec<String> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    unknown_among(names)
+    let sentence = |(name, like): (String, Option<&str>)| {
+        let advice = like.map(|like| format!("; try: {like}")).unwrap_or_default();
+        format!("there is no variable {name}, and its value has no effect{advice}")
+    };
+    unknown_among(names).into_iter().map(sentence).collect()
 }
 
+/// The unknown variables among these, each with the variable that is most like it.
 fn unknown_among(names: impl Iterator<Item = String>) -> Vec<(String, Option<&'static str>)> {
     let known = || TABLE.iter().map(|option| option.env).chain(OTHER_VARIABLES);
     let is_unknown = |name: &String| {

@@ -5,12 +5,13 @@
 use super::doctor::Bench;
 use crate::support::{of, same_as_file};
 use std::fmt::Write;
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 /// The words of a command line behind `rankweave`, and variables of its environment.
 type Line = (&'static str, &'static [(&'static str, &'static str)]);
 
-const LINES: [Line; 23] = [
+const LINES: [Line; 24] = [
     // What is right says nothing.
     ("run -- mpirun -n 2 ./app", &[]),
     ("run mpirun -n 2 ./app", &[]),
@@ -33,6 +34,7 @@ const LINES: [Line; 23] = [
     ("run --mod record -- mpirun -n 2 ./app", &[]),
     ("run --mode recrod -- mpirun -n 2 ./app", &[]),
     ("run --topology toruss:2x2 -- mpirun -n 2 ./app", &[]),
+    ("run --topology slurm:none -- mpirun -n 2 ./app", &[]),
     ("run --slots some -- mpirun -n 2 ./app", &[]),
     ("run --fix one -- mpirun -n 2 ./app", &[]),
     ("run -- mpirun -n 2 ./app", &[("RANKWEAVE_MOD", "record")]),
@@ -86,4 +88,23 @@ fn mistakes_of_the_first_minute() {
             .unwrap();
     }
     same_as_file("tests/snapshots/first-minute.txt", &text);
+}
+
+/// A launch that was killed leaves a file whose process does not run, and the next launch says so.
+#[test]
+fn a_killed_launch_is_named() {
+    let bench = bench();
+    let run = || of(command(&bench, ("run -- mpirun -n 2 ./app", &[])).output().unwrap());
+    assert_eq!(run().err, "");
+    let user = std::fs::metadata(bench.place.path("spill")).unwrap().uid();
+    let left = format!("spill/rankweave-{user}-00000000000000ab-0-1.spill");
+    bench.place.file(&left, "RKSPILL\n");
+    let said = run();
+    assert_eq!(said.code, Some(0));
+    assert!(said.err.starts_with("rankweave: an earlier launch ended"), "{}", said.err);
+    assert!(said.err.contains("'rankweave recover'"), "{}", said.err);
+    // The process runs: it holds the lock of its file.
+    let held = std::fs::File::open(bench.place.path(&left)).unwrap();
+    held.lock().unwrap();
+    assert_eq!(run().err, "");
 }

@@ -1,7 +1,6 @@
 //! The diagnosis for people.
 
-use crate::cli::diagnosis::Finding;
-use crate::cli::diagnosis::{Diagnosed, Diagnosis};
+use crate::cli::diagnosis::{Diagnosed, Diagnosis, Finding};
 use crate::cli::inspect::Mpi;
 use crate::cli::launcher::Launcher;
 use crate::cli::trial::ProbedNode;
