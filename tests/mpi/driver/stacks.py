@@ -84,6 +84,9 @@ def is_of_launcher(outcome):
         processes = [line for line in outcome.waiting if line.startswith("process ")]
         main = "\n".join(outcome.waiting).partition("Thread 1 ")[2]
         return len(processes) == 1 and "/prterun " in processes[0] and "lock_wait" in main and "libprrte" in main
+    # The command names the exit code of a launcher that it started.
+    if f"run 1: exit code {NOT_STARTED[0]}" in outcome.err or f"exit code {NOT_STARTED[0]} (" in outcome.out:
+        return True
     return outcome.code == NOT_STARTED[0] and NOT_STARTED[1] in outcome.err
 
 
