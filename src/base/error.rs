@@ -25,6 +25,37 @@ pub enum ErrorKind {
     NotFound,
 }
 
+impl ErrorKind {
+    /// All kinds.
+    pub const ALL: [ErrorKind; 6] = [
+        ErrorKind::Io,
+        ErrorKind::Format,
+        ErrorKind::NewerVersion,
+        ErrorKind::Infeasible,
+        ErrorKind::Usage,
+        ErrorKind::NotFound,
+    ];
+
+    /// What a user can do about an error that has no advice of its own.
+    fn advice(self) -> &'static str {
+        match self {
+            ErrorKind::Io => {
+                "check that the path exists, that its permissions allow this, and that the disk has room"
+            }
+            ErrorKind::Format => {
+                "check that the file is complete and of the kind that was meant; docs/formats.md and \
+                 docs/topologies.md describe the kinds"
+            }
+            ErrorKind::NewerVersion => "use the version of rankweave that wrote it, or a newer one",
+            ErrorKind::Infeasible => {
+                "change one of the inputs that the message names; --help of the command explains its options"
+            }
+            ErrorKind::Usage => "--help of the command explains its options, with examples",
+            ErrorKind::NotFound => "check the spelling; 'rankweave list' shows what is stored",
+        }
+    }
+}
+
 /// An error with its place and advice; shown as `what (in where); try: advice`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
@@ -52,6 +83,13 @@ impl Error {
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
+    }
+
+    /// The error with advice in any case: that of its kind, if it has none of its own.
+    #[must_use]
+    pub fn advised(self) -> Self {
+        let advice = self.advice.clone().unwrap_or_else(|| self.kind.advice().to_string());
+        self.advise(advice)
     }
 
     /// An I/O error on `path` while doing `what`.
@@ -103,5 +141,17 @@ mod tests {
         assert_eq!(error.to_string(), "odd header (in a.mtx:1); try: check it");
         assert_eq!(error.kind(), ErrorKind::Format);
         assert_eq!(error.place(), Some("a.mtx:1"));
+        assert_eq!(error.clone().advised(), error);
+    }
+
+    #[test]
+    fn every_kind_of_error_has_advice() {
+        for kind in ErrorKind::ALL {
+            let error = Error::new(kind, "it failed");
+            assert_eq!(error.advice(), None);
+            let text = error.advised().to_string();
+            let advice = text.strip_prefix("it failed; try: ").unwrap();
+            assert!(advice.len() > 20 && !advice.ends_with('.'), "{text}");
+        }
     }
 }

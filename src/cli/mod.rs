@@ -136,6 +136,7 @@ pub fn main() -> ExitCode {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Nothing) => ExitCode::from(1),
         Err(error) => {
+            let error = error.advised();
             eprintln!("rankweave: {error}");
             ExitCode::from(if error.kind() == ErrorKind::NotFound { 1 } else { 2 })
         }

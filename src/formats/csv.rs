@@ -4,12 +4,12 @@
 //! `messages`, semicolons or tabs as separators, `#` comments, and `# tasks: N`, the number of
 //! tasks. This comment is not written, because other tools expect the header in the first line.
 //! Therefore a file does not name the tasks without traffic that come after the last task with traffic. JSON
-//! and MatrixMarket keep these tasks.
+//! and MatrixMarket keep these tasks. A number of bytes may end in `.5`; other real numbers are rounded.
 
-use super::source::{Source, counted_once, matrix_of, short};
-use super::{Export, Format, write_error};
+use super::source::{Entries, Source, short};
+use super::{Export, Format, bytes_of, write_error};
 use crate::base::error::Result;
-use crate::matrix::{CommMatrix, Traffic};
+use crate::matrix::CommMatrix;
 use std::io::Write;
 
 /// The format.
@@ -65,7 +65,7 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
     let Some((separator, columns)) = columns else {
         return Err(source.error("the file has no header", EXPECTED));
     };
-    let mut entries = Vec::new();
+    let mut entries = Entries::default();
     for line in lines {
         if line.text.trim().is_empty() || line.text.trim_start().starts_with('#') {
             continue;
@@ -83,26 +83,24 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         };
         let sender = line.task(src, "the sender", EXPECTED)?;
         let receiver = line.task(dst, "the receiver", EXPECTED)?;
-        let bytes = line.weight(bytes, EXPECTED)?;
-        let traffic = match messages {
-            Some(field) => {
-                Traffic { bytes, messages: line.number(field, "the number of messages", EXPECTED)? }
-            }
+        let bytes = line.amount(bytes, EXPECTED)?;
+        let messages = match messages {
+            Some(field) => Some(line.number(field, "the number of messages", EXPECTED)?),
             None if columns[3].is_some() => {
                 return Err(line.error("the line has too few fields", EXPECTED));
             }
-            None => counted_once(bytes),
+            None => None,
         };
-        entries.push((sender, receiver, traffic));
+        entries.push((sender, receiver), bytes, messages);
     }
-    Ok(matrix_of(least, &entries))
+    Ok(entries.matrix(least))
 }
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
     let matrix = &export.matrix;
     writeln!(out, "src,dst,bytes,messages").map_err(write_error)?;
     for (i, j, t) in matrix.entries() {
-        writeln!(out, "{i},{j},{},{}", t.bytes, t.messages).map_err(write_error)?;
+        writeln!(out, "{i},{j},{},{}", bytes_of(matrix, t), t.messages).map_err(write_error)?;
     }
     Ok(())
 }

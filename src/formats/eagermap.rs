@@ -1,6 +1,6 @@
 //! EagerMap's CSV: N lines of N numbers, symmetric, the first task on the *last* line.
 //!
-//! The value of a pair is its traffic in both directions. A reader splits it into halves
+//! The value of a pair is its traffic in both directions. A reader gives half of it to each direction
 //! (`Source::undirected`).
 
 use super::source::Source;
@@ -32,7 +32,7 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
     let (tasks, cells) = source.square(fields, EXPECTED)?;
     let arcs = cells
         .into_iter()
-        .map(|(line, j, value)| (tasks as u32 - 1 - line, j, value))
+        .map(|(line, j, value)| (tasks as u32 - 1 - line, j, value.rounded()))
         // The diagonal is not traffic between two tasks.
         .filter(|&(i, j, _)| i != j)
         .collect();

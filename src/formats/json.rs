@@ -5,7 +5,7 @@
 //!  "traffic": {"p2p": [[0, 1, 4096, 2]], "collective": [], "onesided": []}}
 //! ```
 //!
-//! Each entry is `[sender, receiver, bytes, messages]`. A file may leave out kinds of traffic.
+//! Each entry is `[sender, receiver, bytes, messages]`, in whole bytes. A file may leave out kinds of traffic.
 
 use super::source::{MAX_TASKS, Source};
 use super::{Export, Format, matrix_by_kind, write_error};
@@ -79,9 +79,9 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
     let record = export.record;
-    let list = |kind: &Kind| {
-        record.matrix.layer(*kind).entries().map(|(i, j, t)| (i, j, t.bytes, t.messages))
-    };
+    let matrix = record.matrix.clone().in_whole_bytes();
+    let list =
+        |kind: &Kind| matrix.layer(*kind).entries().map(|(i, j, t)| (i, j, t.bytes, t.messages));
     let file = File {
         schema: 1,
         tasks: record.matrix.tasks(),

@@ -2,8 +2,8 @@
 //!
 //! The graph is undirected. The header is `vertices edges [format [constraints]]`. After it, line i
 //! lists the neighbours of vertex i. Vertices count from 1. Each edge is listed at both its ends.
-//! The weight of an edge is the traffic of the pair in both directions. A reader splits it into
-//! halves (`Source::undirected`). Vertex weights and sizes are skipped. Files are written with
+//! The weight of an edge is the traffic of the pair in both directions. A reader gives half
+//! of it to each direction (`Source::undirected`). Vertex weights and sizes are skipped. Files are written with
 //! edge weights; a pair that exchanged only empty messages has no edge.
 
 use super::source::{MAX_TASKS, Source, Weighted};

@@ -113,7 +113,10 @@ impl Format {
     pub fn read(&self, source: &Source<'_>) -> Result<CommMatrix> {
         let Some(reader) = &self.reader else {
             let message = format!("{} files are written, not read", self.name);
-            return Err(Error::new(ErrorKind::Usage, message).at(source.name()));
+            let readable = FORMATS.iter().filter(|f| f.reads()).map(|f| f.name);
+            return Err(Error::new(ErrorKind::Usage, message)
+                .at(source.name())
+                .advise(format!("read one of {}", readable.collect::<Vec<_>>().join(", "))));
         };
         (reader.read)(source)
     }
@@ -123,7 +126,9 @@ impl Format {
     pub fn write(&self, export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
         let Some(write) = self.writer else {
             let message = format!("{} files are read, not written", self.name);
-            return Err(Error::new(ErrorKind::Usage, message));
+            let writable = FORMATS.iter().filter(|f| f.writes()).map(|f| f.name);
+            return Err(Error::new(ErrorKind::Usage, message)
+                .advise(format!("write one of {}", writable.collect::<Vec<_>>().join(", "))));
         };
         write(export, out)
     }
@@ -188,9 +193,18 @@ pub(crate) fn matrix_by_kind(tasks: usize, entries: [Vec<(u32, u32, Traffic)>; 3
     CommMatrix::from_layers(layers).unwrap_or_else(|| CommMatrix::empty(tasks))
 }
 
+/// The bytes of a cell of the matrix as text: a whole number, or one that ends in `.5`.
+fn bytes_of(matrix: &SparseMatrix, traffic: Traffic) -> String {
+    match (matrix.counts_halves(), traffic.bytes) {
+        (false, bytes) => bytes.to_string(),
+        (true, halves) => format!("{}{}", halves / 2, if halves % 2 == 1 { ".5" } else { "" }),
+    }
+}
+
 /// The error of a failed write.
 pub(crate) fn write_error(error: std::io::Error) -> Error {
     Error::new(ErrorKind::Io, format!("cannot write: {error}"))
+        .advise("check that the disk has room and that the reader of the output still runs")
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 //!
 //! Rows are senders, columns are receivers, and values are bytes. The reader takes the layouts `coordinate`
 //! and `array`, the types `integer`, `unsigned-integer`, `real`, `double` and `pattern`, and the symmetries
-//! `general` and `symmetric` (both directions get the value). The writer writes `coordinate integer
-//! general`.
+//! `general` and `symmetric` (both directions get the value). A value may end in `.5`; other real numbers are
+//! rounded. The writer writes `coordinate integer general`, or `coordinate real general` if values have halves of
+//! bytes.
 
-use super::source::{Line, MAX_TASKS, Source, counted_once, short};
-use super::{Export, Format, write_error};
+use super::source::{Amount, Entries, Line, MAX_TASKS, Source, short};
+use super::{Export, Format, bytes_of, write_error};
 use crate::base::error::Result;
-use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
+use crate::matrix::CommMatrix;
 use std::io::Write;
 
 /// The format.
@@ -22,9 +23,6 @@ const MARK: &str = "%%matrixmarket";
 const HEADER: &str = "'%%MatrixMarket matrix coordinate integer general'";
 const SIZE: &str = "the line 'rows columns entries' with as many rows as columns";
 const ENTRY: &str = "'row column value' with row and column from 1 to the size";
-
-/// Row, column, traffic.
-type Entry = (u32, u32, Traffic);
 
 /// The content of the first line.
 struct Header {
@@ -72,16 +70,15 @@ fn dense<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     tasks: usize,
     symmetric: bool,
-) -> Result<Vec<Entry>> {
-    let mut entries = Vec::new();
+) -> Result<Entries> {
+    let mut entries = Entries::default();
     let (mut i, mut j) = (0, 0);
     for line in lines {
         for field in line.text.split_whitespace() {
             if j >= tasks {
                 return Err(line.error("more values than the size says", SIZE));
             }
-            let bytes = line.weight(field, "a number of bytes")?;
-            entries.push((i as u32, j as u32, counted_once(bytes)));
+            entries.push((i as u32, j as u32), line.amount(field, "a number of bytes")?, None);
             i += 1;
             if i == tasks {
                 j += 1;
@@ -102,13 +99,14 @@ fn sparse<'a>(
     tasks: usize,
     count: u64,
     pattern: bool,
-) -> Result<Vec<Entry>> {
-    let mut entries = Vec::new();
+) -> Result<Entries> {
+    let mut entries = Entries::default();
+    let mut seen = 0u64;
     for line in lines {
         let fields: Vec<&str> = line.text.split_whitespace().take(4).collect();
         let (i, j, bytes) = match (pattern, fields.as_slice()) {
-            (false, [i, j, v]) => (i, j, line.weight(v, ENTRY)?),
-            (true, [i, j]) => (i, j, 1),
+            (false, [i, j, v]) => (i, j, line.amount(v, ENTRY)?),
+            (true, [i, j]) => (i, j, Amount { whole: 1, half: false }),
             _ => return Err(line.error("an entry has too few or too many numbers", ENTRY)),
         };
         let index = |field: &str| -> Result<u32> {
@@ -119,9 +117,9 @@ fn sparse<'a>(
             }
             Ok(k as u32 - 1)
         };
-        entries.push((index(i)?, index(j)?, counted_once(bytes)));
+        entries.push((index(i)?, index(j)?), bytes, None);
+        seen += 1;
     }
-    let seen = entries.len() as u64;
     if seen != count {
         let what = format!("the file has {seen} entries, but its size says {count}");
         return Err(source.error(what, SIZE));
@@ -157,23 +155,22 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         false => sparse(source, lines, tasks, count, header.pattern)?,
     };
     if header.symmetric {
-        let mirrored = |&(i, j, traffic): &Entry| (i != j).then_some((j, i, traffic));
-        let other: Vec<Entry> = entries.iter().filter_map(mirrored).collect();
-        entries.extend(other);
+        entries.mirror();
     }
-    Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
+    Ok(entries.matrix(tasks))
 }
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
     let matrix = &export.matrix;
     let with_bytes = matrix.entries().filter(|e| e.2.bytes > 0);
     let text = || {
-        writeln!(out, "%%MatrixMarket matrix coordinate integer general")?;
+        let values = if matrix.counts_halves() { "real" } else { "integer" };
+        writeln!(out, "%%MatrixMarket matrix coordinate {values} general")?;
         writeln!(out, "% bytes; row = sender, column = receiver, tasks from 1")?;
         let count = matrix.entries().filter(|e| e.2.bytes > 0).count();
         writeln!(out, "{0} {0} {count}", matrix.tasks())?;
         for (i, j, t) in with_bytes {
-            writeln!(out, "{} {} {}", i + 1, j + 1, t.bytes)?;
+            writeln!(out, "{} {} {}", i + 1, j + 1, bytes_of(matrix, t))?;
         }
         Ok(())
     };

@@ -2,7 +2,7 @@
 //!
 //! The archive also holds `messages`, the numbers of messages in the order of `data`:
 //! `csr_matrix((z["messages"], z["indices"], z["indptr"]), z["shape"])`. Members are stored
-//! without compression, so that they can be mapped into memory.
+//! without compression, so that they can be mapped into memory. Bytes are whole numbers.
 
 use super::{Export, Format, write_error};
 use crate::base::error::Result;
@@ -34,7 +34,7 @@ fn array<const N: usize>(kind: &str, values: impl Iterator<Item = [u8; N]>) -> V
 }
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
-    let matrix = &export.matrix;
+    let matrix = &export.matrix.clone().in_whole_bytes();
     let mut next = 0u64;
     let starts = (0..matrix.tasks()).map(|i| {
         next += matrix.row(i).count() as u64;

@@ -2,7 +2,7 @@
 //! (`.tgt`) are written.
 //!
 //! A graph is undirected. The weight of an edge is the traffic of the pair in both directions. A
-//! reader splits it into halves (`Source::undirected`). Vertex weights are skipped. Weights are
+//! reader gives half of it to each direction (`Source::undirected`). Vertex weights are skipped. Weights are
 //! not scaled, so builds of Scotch with 32-bit numbers refuse weights that are too large for them.
 
 use super::source::{Line, MAX_TASKS, Source, short};

@@ -12,6 +12,20 @@ pub const MAX_TASKS: usize = 1 << 22;
 /// A cell of a table (line, column, value) or an edge of a graph (vertex, neighbour, weight).
 pub(super) type Weighted = (u32, u32, u64);
 
+/// A number of bytes, and whether there is half a byte more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) whole: u64,
+    pub(super) half: bool,
+}
+
+impl Amount {
+    /// The number with half a byte rounded up.
+    pub(super) fn rounded(self) -> u64 {
+        self.whole.saturating_add(self.half.into())
+    }
+}
+
 /// The content of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
@@ -64,17 +78,17 @@ impl<'a> Source<'a> {
         &self,
         fields: fn(&'a str) -> I,
         expected: &str,
-    ) -> Result<(usize, Vec<Weighted>)> {
+    ) -> Result<(usize, Vec<(u32, u32, Amount)>)> {
         let mut cells = Vec::new();
         let (mut tasks, mut rows) = (0, 0);
         for line in self.content_lines("#") {
             let mut columns = 0;
             for field in fields(line.text) {
-                let value = line.weight(field, "a number of bytes")?;
+                let value = line.amount(field, "a number of bytes")?;
                 if columns >= MAX_TASKS || rows >= MAX_TASKS {
                     return Err(line.error(format!("more than {MAX_TASKS} tasks"), expected));
                 }
-                if value > 0 {
+                if value != Amount::default() {
                     cells.push((rows as u32, columns as u32, value));
                 }
                 columns += 1;
@@ -96,8 +110,8 @@ impl<'a> Source<'a> {
     }
 
     /// The matrix of an undirected graph whose file lists every edge at both its ends. `arcs` are vertex,
-    /// neighbour and weight. The weight is split into halves; the odd byte goes from the lower task to the
-    /// higher task.
+    /// neighbour and weight. Half of the weight goes in each direction. If a weight is odd, the matrix counts
+    /// halves of bytes.
     ///
     /// Errors: an edge is not listed exactly once at each of its ends with the same weight.
     pub(super) fn undirected(
@@ -117,9 +131,12 @@ impl<'a> Source<'a> {
             );
             return Err(self.error(what, expected));
         }
-        let half = |(i, j, w)| (i, j, counted_once(if i < j { w - w / 2 } else { w / 2 }));
-        let entries: Vec<_> = arcs.into_iter().map(half).collect();
-        Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
+        let halves = arcs.iter().any(|&(_, _, w)| w % 2 == 1);
+        let one_way = |(i, j, w)| (i, j, counted_once(if halves { w } else { w / 2 }));
+        let entries: Vec<_> = arcs.into_iter().map(one_way).collect();
+        let layer = SparseMatrix::from_entries(tasks, &entries);
+        let layer = if halves { layer.counted_in_halves() } else { layer };
+        Ok(CommMatrix::from_point_to_point(layer))
     }
 
     /// An error that concerns the file as a whole. `expected` is the right content, which the advice names.
@@ -164,12 +181,21 @@ impl Line<'_> {
 
     /// The weight in a field of this line. Real numbers are rounded, and negative numbers are errors.
     pub fn weight(&self, field: &str, expected: &str) -> Result<u64> {
+        self.amount(field, expected).map(Amount::rounded)
+    }
+
+    /// The number of bytes in a field of this line. Half a byte is kept; other real numbers are rounded, and
+    /// negative numbers are errors.
+    pub(super) fn amount(&self, field: &str, expected: &str) -> Result<Amount> {
         let field = field.trim();
         if let Ok(whole) = field.parse::<u64>() {
-            return Ok(whole);
+            return Ok(Amount { whole, half: false });
         }
         match field.parse::<f64>() {
-            Ok(real) if real >= 0.0 && real.is_finite() => Ok(real.round() as u64),
+            Ok(real) if real >= 0.0 && real.is_finite() => {
+                let half = real.fract() == 0.5;
+                Ok(Amount { whole: if half { real.trunc() } else { real.round() } as u64, half })
+            }
             _ => Err(self.error(format!("the value is '{}'", short(field)), expected)),
         }
     }
@@ -191,10 +217,52 @@ pub(super) fn counted_once(bytes: u64) -> Traffic {
     Traffic { bytes, messages: u64::from(bytes > 0) }
 }
 
-/// A matrix with room for the highest task of `entries`, and at least for `least` tasks.
-pub(super) fn matrix_of(least: usize, entries: &[(u32, u32, Traffic)]) -> CommMatrix {
-    let highest = entries.iter().map(|e| e.0.max(e.1) as usize + 1).max().unwrap_or(0);
-    CommMatrix::from_point_to_point(SparseMatrix::from_entries(highest.max(least), entries))
+/// The entries of a file in which every entry has a direction.
+#[derive(Default)]
+pub(super) struct Entries {
+    /// Sender, receiver, traffic in whole bytes.
+    list: Vec<(u32, u32, Traffic)>,
+    /// Which of them have half a byte more. Few files have any.
+    halves: Vec<usize>,
+}
+
+impl Entries {
+    /// Adds an entry. Without a number of messages, it is one if there are bytes.
+    pub(super) fn push(&mut self, pair: (u32, u32), amount: Amount, messages: Option<u64>) {
+        if amount.half {
+            self.halves.push(self.list.len());
+        }
+        let messages = messages.unwrap_or(u64::from(amount != Amount::default()));
+        self.list.push((pair.0, pair.1, Traffic { bytes: amount.whole, messages }));
+    }
+
+    /// Adds each entry once more in the other direction; those of the diagonal stay single.
+    pub(super) fn mirror(&mut self) {
+        let mut next = self.halves.clone().into_iter().peekable();
+        for k in 0..self.list.len() {
+            let (i, j, traffic) = self.list[k];
+            let half = next.next_if_eq(&k).is_some();
+            if i != j {
+                self.push((j, i), Amount { whole: traffic.bytes, half }, Some(traffic.messages));
+            }
+        }
+    }
+
+    /// The matrix of these entries, with room for the highest task and at least for `least` tasks.
+    pub(super) fn matrix(mut self, least: usize) -> CommMatrix {
+        if !self.halves.is_empty() {
+            let doubled =
+                |entry: &mut (u32, u32, Traffic)| entry.2.bytes = entry.2.bytes.saturating_mul(2);
+            self.list.iter_mut().for_each(doubled);
+            for &k in &self.halves {
+                self.list[k].2.bytes = self.list[k].2.bytes.saturating_add(1);
+            }
+        }
+        let highest = self.list.iter().map(|e| e.0.max(e.1) as usize + 1).max().unwrap_or(0);
+        let layer = SparseMatrix::from_entries(highest.max(least), &self.list);
+        let counted = if self.halves.is_empty() { layer } else { layer.counted_in_halves() };
+        CommMatrix::from_point_to_point(counted)
+    }
 }
 
 #[cfg(test)]
@@ -225,7 +293,9 @@ mod tests {
         let error = line.number::<u32>("x", "the sender", "a number").unwrap_err().to_string();
         assert_eq!(error, "the sender is 'x' (in a.csv:2); try: write a number");
         assert!(line.task("99999999999", "t", "x").is_err());
-        assert_eq!(line.weight("2.6", "x").unwrap(), 3);
+        assert_eq!((line.weight("2.6", "x"), line.weight("2.5", "x")), (Ok(3), Ok(3)));
+        assert_eq!(line.amount("2.5", "x").unwrap(), Amount { whole: 2, half: true });
+        assert_eq!(line.amount("2.4", "x").unwrap(), Amount { whole: 2, half: false });
         assert!(line.weight("-1", "x").is_err() && line.weight("nan", "x").is_err());
     }
 }

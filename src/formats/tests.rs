@@ -1,7 +1,7 @@
 //! The same tests over all formats.
 
 use super::*;
-use crate::matrix::Traffic;
+use crate::matrix::{Graph, Traffic};
 use proptest::prelude::*;
 
 fn record(matrix: CommMatrix) -> Record {
@@ -34,7 +34,7 @@ fn kept(format: &Format, matrix: &CommMatrix) -> CommMatrix {
     let entries: Vec<(u32, u32, Traffic)> = match format.name {
         "json" => return matrix.clone(),
         "csv" => sum.entries().collect(),
-        "metis" | "scotch" | "eagermap" => Graph2::halves(matrix),
+        "metis" | "scotch" | "eagermap" => return undirected(matrix),
         _ => sum.entries().map(|(i, j, t)| (i, j, source::counted_once(t.bytes))).collect(),
     };
     // A list of pairs cannot say that there are silent tasks after the last that talks.
@@ -45,16 +45,17 @@ fn kept(format: &Format, matrix: &CommMatrix) -> CommMatrix {
     CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries))
 }
 
-struct Graph2;
-
-impl Graph2 {
-    fn halves(matrix: &CommMatrix) -> Vec<(u32, u32, Traffic)> {
-        let graph = matrix.affinity();
-        let arcs = (0..graph.vertices())
-            .flat_map(|i| graph.arcs(i).map(move |(j, w)| (i as u32, j, w)).collect::<Vec<_>>());
-        arcs.map(|(i, j, w)| (i, j, source::counted_once(if i < j { w - w / 2 } else { w / 2 })))
-            .collect()
-    }
+/// The matrix with half of the traffic of each pair in each direction.
+fn undirected(matrix: &CommMatrix) -> CommMatrix {
+    let graph = matrix.affinity();
+    let arcs = |i: usize| graph.arcs(i).map(move |(j, w)| (i as u32, j, w)).collect::<Vec<_>>();
+    let arcs: Vec<(u32, u32, u64)> = (0..graph.vertices()).flat_map(arcs).collect();
+    let halves = arcs.iter().any(|arc| arc.2 % 2 == 1);
+    let unit = if halves { 1 } else { 2 };
+    let entries: Vec<_> =
+        arcs.into_iter().map(|(i, j, w)| (i, j, source::counted_once(w / unit))).collect();
+    let layer = SparseMatrix::from_entries(matrix.tasks(), &entries);
+    CommMatrix::from_point_to_point(if halves { layer.counted_in_halves() } else { layer })
 }
 
 fn matrices() -> impl Strategy<Value = CommMatrix> {
@@ -72,7 +73,58 @@ fn matrices() -> impl Strategy<Value = CommMatrix> {
     })
 }
 
+/// Random traffic with equal bytes in both directions, in halves of bytes: at most 9 tasks.
+fn symmetric() -> impl Strategy<Value = CommMatrix> {
+    (2usize..10, prop::collection::vec((0u32..9, 0u32..9, 1u64..100), 1..30), any::<bool>())
+        .prop_map(|(tasks, raw, only_odd)| {
+            let weigh = |w: u64| if only_odd { w | 1 } else { w };
+            let graph: Vec<_> = raw.into_iter().map(|(i, j, w)| (i, j, weigh(w))).collect();
+            let graph = Graph::from_edges(tasks, &graph);
+            let entries: Vec<_> = (0..tasks)
+                .flat_map(|i| {
+                    graph.arcs(i).map(move |(j, w)| (i as u32, j, source::counted_once(w)))
+                })
+                .collect();
+            let layer = SparseMatrix::from_entries(tasks, &entries).counted_in_halves();
+            CommMatrix::from_point_to_point(layer)
+        })
+}
+
 proptest! {
+    /// Formats with and without directions give the same figures for the same traffic, in every metric.
+    #[test]
+    fn symmetric_traffic_costs_the_same_in_every_format(
+        matrix in symmetric(),
+        seed in any::<u64>(),
+        spec in prop::sample::select(vec![
+            "torus:3x3", "mesh:9", "tree:3:3@1:10", "tree:2:3:2@1:3:7", "dragonfly:3x2x2@1:2:3",
+            "fattree:2:3:2@2:1", "hypercube:4",
+        ]),
+    ) {
+        let topology = crate::topology::parse(spec).unwrap();
+        let mut slots: Vec<usize> = (0..topology.slots()).collect();
+        slots.rotate_left(seed as usize % topology.slots());
+        let figures = |matrix: &CommMatrix| {
+            let sum = matrix.sum();
+            crate::metrics::evaluate(&sum, topology.as_ref(), &slots[..sum.tasks()]).unwrap()
+        };
+        let expected = figures(&matrix);
+        let pairs = matrix.sum().pairs() as u64;
+        prop_assert!(expected.amc.is_none() || pairs == 0 || expected.mmc > Some(0));
+        for name in ["csv", "mtx", "treematch", "metis", "scotch", "eagermap"] {
+            let bytes = written(by_name(name).unwrap(), &matrix);
+            let read = read("file", &bytes).unwrap();
+            prop_assert_eq!(&figures(&read), &expected, "{}", name);
+            prop_assert_eq!(read.sum().pairs() as u64, pairs, "{}", name);
+            prop_assert_eq!(read.affinity().total_weight(), matrix.affinity().total_weight(), "{}", name);
+        }
+        // Formats of whole bytes keep the pairs and the total.
+        let bytes = written(by_name("json").unwrap(), &matrix);
+        let read = read("file", &bytes).unwrap();
+        let (got, want) = (figures(&read), &expected);
+        prop_assert_eq!((got.hop_bytes, got.total_hops, got.mmc), (want.hop_bytes, want.total_hops, want.mmc));
+    }
+
     #[test]
     fn what_is_written_is_detected_and_reads_back(matrix in matrices()) {
         for format in FORMATS.iter().filter(|f| f.reads() && f.writes()) {
@@ -166,6 +218,23 @@ fn a_metis_edge_counts_once_per_pair() {
     assert_eq!(matrix.affinity().total_weight(), 15);
 }
 
+/// Both files hold half a byte in each direction; no metric is zero because of the half.
+#[test]
+fn an_edge_of_weight_one_counts_in_both_directions() {
+    let ring = crate::topology::parse("torus:4").unwrap();
+    for text in [
+        "2 1 1\n2 1\n1 1\n",
+        "src,dst,bytes,messages\n0,1,0.5,1\n1,0,0.5,1\n",
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 0.5\n",
+    ] {
+        let matrix = read("f", text.as_bytes()).unwrap().sum();
+        let e = crate::metrics::evaluate(&matrix, ring.as_ref(), &[0, 2]).unwrap();
+        assert_eq!((e.hop_bytes, e.total_hops, e.mc, e.mmc), (2, 4, Some(0.5), Some(1)), "{text}");
+        assert_eq!((e.max_com.real(), e.icv, e.mnrv.real()), (1.0, 1, 0.5), "{text}");
+        assert_eq!((e.predicted_time, e.hops_per_byte), (Some(0.5), 2.0), "{text}");
+    }
+}
+
 #[test]
 fn csv_in_other_dialects() {
     for text in [
@@ -213,7 +282,9 @@ fn the_first_task_of_eagermap_is_on_the_last_line() {
     let matrix = read("f", b"0,3,0\n5,0,3\n0,5,0\n").unwrap();
     assert_eq!(matrix.affinity().weight_between(0, 1), 5);
     assert_eq!(matrix.affinity().weight_between(2, 1), 3);
-    assert_eq!(matrix.sum().get(1, 2), source::counted_once(2));
+    // Three half bytes in each direction.
+    assert!(matrix.counts_halves());
+    assert_eq!(matrix.sum().get(1, 2), source::counted_once(3));
     assert!(read("f", b"0,5,0\n5,0,3\n0,3,0\n").is_err(), "lines in the wrong order");
 }
 

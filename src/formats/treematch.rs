@@ -3,10 +3,10 @@
 //! Line i holds the bytes that task i sent. Open MPI's profile2mat writes the same format. TreeMatch reads
 //! lines of up to 1 000 000 bytes. Files with longer lines are written too, for readers without that limit.
 
-use super::source::{Line, Source, counted_once};
-use super::{Export, Format, write_lines};
+use super::source::{Entries, Line, Source};
+use super::{Export, Format, bytes_of, write_lines};
 use crate::base::error::Result;
-use crate::matrix::{CommMatrix, SparseMatrix};
+use crate::matrix::CommMatrix;
 use std::io::Write;
 
 /// The format.
@@ -32,8 +32,9 @@ fn detects(source: &Source<'_>) -> bool {
 
 fn read(source: &Source<'_>) -> Result<CommMatrix> {
     let (tasks, cells) = source.square(str::split_ascii_whitespace, EXPECTED)?;
-    let entries: Vec<_> = cells.into_iter().map(|(i, j, v)| (i, j, counted_once(v))).collect();
-    Ok(CommMatrix::from_point_to_point(SparseMatrix::from_entries(tasks, &entries)))
+    let mut entries = Entries::default();
+    cells.into_iter().for_each(|(i, j, value)| entries.push((i, j), value, None));
+    Ok(entries.matrix(tasks))
 }
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
@@ -43,7 +44,7 @@ fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
         let mut line = String::new();
         for (j, traffic) in matrix.row(i) {
             line.extend((next..j).map(|_| "0 "));
-            line.push_str(&format!("{} ", traffic.bytes));
+            line.push_str(&format!("{} ", bytes_of(matrix, traffic)));
             next = j + 1;
         }
         line.extend((next..matrix.tasks() as u32).map(|_| "0 "));

@@ -28,7 +28,7 @@ pub(crate) fn value_of(
         Objective::HopBytes => Some(e.hop_bytes as f64),
         Objective::TotalHops => Some(e.total_hops as f64),
         Objective::SumCom => Some(e.sum_com as f64),
-        Objective::MaxCom => Some(e.max_com as f64),
+        Objective::MaxCom => Some(e.max_com.real()),
         Objective::Mc => e.mc,
         Objective::Mmc => e.mmc.map(|m| m as f64),
         Objective::Time => e.predicted_time,
@@ -43,15 +43,14 @@ pub(crate) fn directed<'a>(
     traffic.map_or_else(|| Cow::Owned(both_ways(graph)), Cow::Borrowed)
 }
 
-/// A matrix with every edge of the graph in both directions. Each direction has half of the weight. If the
-/// weight is odd, the first direction has one byte more.
+/// A matrix with every edge of the graph in both directions. Each direction has half of the weight. If a
+/// weight is odd, the matrix counts halves of bytes.
 fn both_ways(graph: &Graph) -> SparseMatrix {
-    let entries: Vec<(u32, u32, Traffic)> = (0..graph.vertices() as u32)
-        .flat_map(|v| {
-            let half = move |t: u32, w: u64| if v < t { w - w / 2 } else { w / 2 };
-            let cell = |bytes| Traffic { bytes, messages: 1 };
-            graph.arcs(v as usize).map(move |(t, w)| (v, t, cell(half(t, w))))
-        })
-        .collect();
-    SparseMatrix::from_entries(graph.vertices(), &entries)
+    let rows = 0..graph.vertices();
+    let unit = 1 + u64::from(rows.clone().all(|v| graph.weights(v).iter().all(|w| w % 2 == 0)));
+    let cell = |w| Traffic { bytes: w / unit, messages: 1 };
+    let entries: Vec<(u32, u32, Traffic)> =
+        rows.flat_map(|v| graph.arcs(v).map(move |(t, w)| (v as u32, t, cell(w)))).collect();
+    let matrix = SparseMatrix::from_entries(graph.vertices(), &entries);
+    if unit == 1 { matrix.counted_in_halves() } else { matrix }
 }

@@ -105,6 +105,7 @@ pub fn with_noise(matrix: &SparseMatrix, kind: Noise, k: f64, seed: u64) -> Resu
             }
         }
     }
+    // The scale is free, so the unit of the matrix does not matter.
     Ok(SparseMatrix::from_entries(n, &entries))
 }
 

@@ -252,10 +252,12 @@ impl<'a> ProblemBuilder<'a> {
         let tasks = self.graph.vertices();
         if let Some(traffic) = self.traffic.filter(|t| t.tasks() != tasks) {
             let given = traffic.tasks();
-            return Err(refused(format!("traffic of {given} tasks for a graph of {tasks}")));
+            return Err(refused(format!("traffic of {given} tasks for a graph of {tasks}"))
+                .advise("give the traffic that the graph was made from"));
         }
         if let Some(grid) = self.task_grid.as_ref().filter(|g| g.points() > tasks) {
-            return Err(refused(format!("a grid of {} points for {tasks} tasks", grid.points())));
+            return Err(refused(format!("a grid of {} points for {tasks} tasks", grid.points()))
+                .advise("give a grid with at most one point for each task"));
         }
         let (places, first_place) = self.unrolled()?;
         let fixed = self.fixed_places(&places, &first_place)?;
@@ -272,7 +274,8 @@ impl<'a> ProblemBuilder<'a> {
         let tasks = self.graph.vertices();
         let slots = self.allowed_slots();
         if let Some(c) = self.capacities.as_ref().filter(|c| c.len() != slots.len()) {
-            return Err(refused(format!("{} capacities for {} slots", c.len(), slots.len())));
+            return Err(refused(format!("{} capacities for {} slots", c.len(), slots.len()))
+                .advise("give one capacity for each allowed slot"));
         }
         let mut first_place = vec![FREE; self.topology.slots()];
         let mut places = Vec::with_capacity(slots.len());
@@ -282,7 +285,8 @@ impl<'a> ProblemBuilder<'a> {
                     let (name, last) = (self.topology.name(), first_place.len().saturating_sub(1));
                     return Err(refused(format!(
                         "slot {slot} does not exist: {name} has slots 0 to {last}"
-                    )));
+                    ))
+                    .advise(format!("use slots 0 to {last}")));
                 }
                 Some(place) if *place != FREE => {
                     return Err(refused(format!("slot {slot} is given twice"))
@@ -318,23 +322,27 @@ impl<'a> ProblemBuilder<'a> {
                     "fixed task {task} does not exist: there are {tasks} tasks, \
                                  numbered from 0"
                 ))
+                .advise(format!("fix tasks 0 to {}", tasks.saturating_sub(1)))
             })?;
             if *place != FREE {
                 if places[*place as usize] as usize == slot {
                     continue;
                 }
-                return Err(refused(format!("task {task} is fixed to two slots")));
+                return Err(refused(format!("task {task} is fixed to two slots"))
+                    .advise("give one slot for each fixed task"));
             }
             let first = first_place.get(slot).copied().filter(|&p| p != FREE).ok_or_else(|| {
                 refused(format!(
                     "task {task} is fixed to slot {slot}, which is not one of the slots \
                                  that may be used"
                 ))
+                .advise("fix the task to an allowed slot, or allow this slot too")
             })?;
             let used = fixed_on.entry(slot).or_insert(0u32);
             let candidate = first + *used;
             if places.get(candidate as usize).copied() != Some(slot as u32) {
-                return Err(refused(format!("more tasks are fixed to slot {slot} than it takes")));
+                return Err(refused(format!("more tasks are fixed to slot {slot} than it takes"))
+                    .advise("fix fewer tasks to it, or use --oversubscribe or --weights"));
             }
             *used += 1;
             *place = candidate;

@@ -1,6 +1,6 @@
 //! The communication matrix of a program: one sparse layer per kind of traffic.
 
-use super::{Graph, SparseMatrix, Traffic};
+use super::{Graph, SparseMatrix};
 use crate::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
 
@@ -74,12 +74,19 @@ impl CommMatrix {
         match filled.as_slice() {
             [] => SparseMatrix::empty(self.tasks()),
             [one] => (*one).clone(),
-            many => {
-                let entries: Vec<(u32, u32, Traffic)> =
-                    many.iter().flat_map(|layer| layer.entries()).collect();
-                SparseMatrix::from_entries(self.tasks(), &entries)
-            }
+            many => SparseMatrix::sum_of(self.tasks(), many),
         }
+    }
+
+    /// True if a layer counts its bytes in halves, as matrices of some files do ([`SparseMatrix::counts_halves`]).
+    pub fn counts_halves(&self) -> bool {
+        self.layers.iter().any(SparseMatrix::counts_halves)
+    }
+
+    /// The matrix in whole bytes: what records hold ([`SparseMatrix::in_whole_bytes`]).
+    #[must_use]
+    pub fn in_whole_bytes(self) -> Self {
+        CommMatrix { layers: self.layers.map(SparseMatrix::in_whole_bytes) }
     }
 
     /// The undirected affinity graph of all kinds: the input of the mapping algorithms.
@@ -96,6 +103,7 @@ impl CommMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Traffic;
 
     #[test]
     fn sum_adds_the_kinds() {

@@ -21,11 +21,16 @@ impl Graph {
     /// The affinity graph of a matrix: the bytes of both directions are added up, and traffic of a task
     /// with itself is left out.
     ///
-    /// A pair that exchanges only empty messages has no edge: it moves no bytes.
+    /// A pair that exchanges only empty messages has no edge: it moves no bytes. If the matrix counts halves of
+    /// bytes, half a byte that remains of a pair is rounded up.
     pub fn from_traffic(matrix: &SparseMatrix) -> Self {
         let edges: Vec<(u32, u32, u64)> =
             matrix.entries().map(|(i, j, t)| (i, j, t.bytes)).collect();
-        Graph::from_edges(matrix.tasks(), &edges)
+        let mut graph = Graph::from_edges(matrix.tasks(), &edges);
+        if matrix.counts_halves() {
+            graph.weights.iter_mut().for_each(|weight| *weight = weight.div_ceil(2));
+        }
+        graph
     }
 
     /// Builds from undirected edges in any order. The weights of an edge that is given several times, in

@@ -1,6 +1,9 @@
 //! A sparse directed traffic matrix in compressed rows.
 //!
 //! Limits: at most `u32::MAX` tasks; sums saturate at `u64::MAX` instead of wrapping.
+//!
+//! A matrix can count its bytes in halves. Files of undirected graphs need this: a pair whose weight is odd has
+//! half a byte in each direction.
 
 use crate::base::compressed_rows;
 use serde::ser::SerializeStruct;
@@ -38,6 +41,8 @@ pub struct SparseMatrix {
     rows: Rows,
     columns: Vec<u32>,
     cells: Vec<Traffic>,
+    /// The bytes of the cells are halves of bytes. Never stored: records count whole bytes.
+    halves: bool,
 }
 
 /// Where the rows begin.
@@ -73,7 +78,7 @@ impl From<Stored> for SparseMatrix {
             Some(tasks) if empty => Rows::Empty(tasks),
             _ => Rows::At(offsets),
         };
-        SparseMatrix { rows, columns, cells }
+        SparseMatrix { rows, columns, cells, halves: false }
     }
 }
 
@@ -102,7 +107,49 @@ impl Serialize for Zeros {
 impl SparseMatrix {
     /// A matrix of `tasks` tasks without traffic.
     pub fn empty(tasks: usize) -> Self {
-        SparseMatrix { rows: Rows::Empty(tasks), columns: Vec::new(), cells: Vec::new() }
+        let (columns, cells) = (Vec::new(), Vec::new());
+        SparseMatrix { rows: Rows::Empty(tasks), columns, cells, halves: false }
+    }
+
+    /// The same numbers, but the bytes of the cells now count halves of bytes.
+    #[must_use]
+    pub fn counted_in_halves(self) -> Self {
+        SparseMatrix { halves: true, ..self }
+    }
+
+    /// True if the bytes of the cells count halves of bytes.
+    pub fn counts_halves(&self) -> bool {
+        self.halves
+    }
+
+    /// The matrix counted in whole bytes. Half a byte is rounded up from a task to a task with a larger number, and
+    /// down in the other direction. So a pair keeps its sum if both directions have half a byte.
+    #[must_use]
+    pub fn in_whole_bytes(self) -> Self {
+        if !self.halves {
+            return self;
+        }
+        let whole = |i: u32, j: u32, bytes: u64| if i < j { bytes.div_ceil(2) } else { bytes / 2 };
+        let entries: Vec<(u32, u32, Traffic)> = self
+            .entries()
+            .map(|(i, j, t)| (i, j, Traffic { bytes: whole(i, j, t.bytes), ..t }))
+            .collect();
+        SparseMatrix::from_entries(self.tasks(), &entries)
+    }
+
+    /// The sum of several matrices of `tasks` tasks, in halves of bytes if one of them is.
+    pub fn sum_of(tasks: usize, parts: &[&SparseMatrix]) -> Self {
+        let halves = parts.iter().any(|part| part.halves);
+        let entries: Vec<(u32, u32, Traffic)> = parts
+            .iter()
+            .flat_map(|part| {
+                let factor = 1 + u64::from(halves && !part.halves);
+                let scaled =
+                    move |t: Traffic| Traffic { bytes: t.bytes.saturating_mul(factor), ..t };
+                part.entries().map(move |(i, j, t)| (i, j, scaled(t)))
+            })
+            .collect();
+        SparseMatrix { halves, ..SparseMatrix::from_entries(tasks, &entries) }
     }
 
     /// Builds from `(sender, receiver, traffic)` in any order; duplicates are added up, zero cells
@@ -132,6 +179,7 @@ impl SparseMatrix {
             rows: Rows::At(compressed_rows::offsets(tasks, rows)),
             columns: sorted.iter().map(|entry| entry.1).collect(),
             cells: sorted.iter().map(|entry| entry.2).collect(),
+            halves: false,
         }
     }
 
@@ -230,6 +278,19 @@ mod tests {
             assert_eq!((m.tasks(), m.pairs()), (n, 0));
             assert!(m.is_valid());
         }
+    }
+
+    #[test]
+    fn halves_keep_the_sum_of_a_pair() {
+        let of = |entries: &[_]| SparseMatrix::from_entries(3, entries);
+        let halves = of(&[(0, 1, t(3, 1)), (1, 0, t(3, 1)), (2, 1, t(1, 4))]).counted_in_halves();
+        assert!(halves.counts_halves());
+        let sum = SparseMatrix::sum_of(3, &[&halves, &of(&[(0, 1, t(5, 1))])]);
+        assert_eq!((sum.get(0, 1), sum.get(2, 1)), (t(13, 2), t(1, 4)));
+        let whole = halves.in_whole_bytes();
+        assert!(!whole.counts_halves());
+        assert_eq!(whole, of(&[(0, 1, t(2, 1)), (1, 0, t(1, 1)), (2, 1, t(0, 4))]));
+        assert_eq!(whole.clone().in_whole_bytes(), whole);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! All metrics of a mapping at once.
 
+use super::byte_sum::ByteSum;
 use super::congestion;
 use super::rails::{RailLoads, rail_loads};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -12,6 +13,9 @@ use serde::Serialize;
 /// A *pair* is an ordered pair of different tasks with traffic, an edge of the task graph in the
 /// UMPA paper. Metrics of pairs count each pair once, for any number of messages. Symbols: C is the
 /// bytes, σ the mapping, d the distance. Metrics of links are missing if the topology has no links.
+///
+/// In a matrix that counts halves of bytes, the bytes of all pairs add up to whole bytes, because such a matrix is
+/// symmetric. If it is not, half a byte that remains in a sum over all pairs is rounded up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Evaluation {
     /// WH, hop-bytes: Σ C(i,j)·d(σ(i),σ(j)) (UMPA paper, section II; TopoMatch paper, 3.5).
@@ -28,7 +32,7 @@ pub struct Evaluation {
     /// hops, unless the topology gives other costs.
     pub sum_com: u128,
     /// MaxCom: the largest B(σ(i),σ(j))·C(i,j) of a pair (TopoMatch paper, 3.5).
-    pub max_com: u128,
+    pub max_com: ByteSum,
     /// MC: largest volume congestion of a link, bytes over bandwidth (UMPA paper, section II).
     pub mc: Option<f64>,
     /// MMC: most pairs that share a link (UMPA paper, section II).
@@ -42,7 +46,7 @@ pub struct Evaluation {
     /// ICM: pairs between different nodes (UMPA paper, IV-E).
     pub icm: u64,
     /// MNRV: most bytes that a node receives from others (UMPA paper, IV-E).
-    pub mnrv: u64,
+    pub mnrv: ByteSum,
     /// MNRM: most pairs in which a node receives from others (UMPA paper, IV-E).
     pub mnrm: u64,
     /// Time for all traffic at once, in units of the time of a byte on a link of bandwidth 1. It is the
@@ -72,26 +76,27 @@ pub fn evaluate(
         )
         .advise("scale the matrix down, since only ratios matter to a mapping"));
     }
+    let unit = if matrix.counts_halves() { 2 } else { 1 };
     let mut e = Evaluation::default();
     let nodes = (0..topology.slots()).map(|slot| topology.node_of(slot)).max().map_or(0, |n| n + 1);
     let mut received = vec![(0u64, 0u64); nodes];
     let mut slot_sends = vec![0u64; topology.slots()];
     let mut slot_receives = vec![0u64; topology.slots()];
     let (mut pairs, mut bytes_of_pairs) = (0u64, 0u64);
+    let (mut hop_bytes, mut max_com, mut icv) = (0u128, 0u128, 0u64);
     for (i, j, traffic) in matrix.entries().filter(|&(i, j, _)| i != j) {
         let (a, b) = (slot_of_task[i as usize], slot_of_task[j as usize]);
         let d = topology.distance(a, b);
         let cost = u128::from(traffic.bytes) * u128::from(d);
         pairs += 1;
         bytes_of_pairs += traffic.bytes;
-        e.hop_bytes += cost;
-        e.sum_com += cost;
-        e.max_com = e.max_com.max(cost);
+        hop_bytes += cost;
+        max_com = max_com.max(cost);
         e.total_hops += u128::from(d);
         e.max_dilation = e.max_dilation.max(d);
         let (from, to) = (topology.node_of(a), topology.node_of(b));
         if from != to {
-            e.icv += traffic.bytes;
+            icv += traffic.bytes;
             e.icm += 1;
             received[to].0 += traffic.bytes;
             received[to].1 += 1;
@@ -105,17 +110,21 @@ pub fn evaluate(
         e.avg_hops = e.total_hops as f64 / pairs as f64;
     }
     if bytes_of_pairs > 0 {
-        e.hops_per_byte = e.hop_bytes as f64 / bytes_of_pairs as f64;
+        e.hops_per_byte = hop_bytes as f64 / bytes_of_pairs as f64;
     }
+    (e.hop_bytes, e.sum_com) = (hop_bytes.div_ceil(unit), hop_bytes.div_ceil(unit));
+    e.max_com = ByteSum::new(max_com, unit);
+    e.icv = icv.div_ceil(unit as u64);
     e.rails = rail_loads(matrix, topology, slot_of_task);
-    e.mnrv = received.iter().map(|r| r.0).max().unwrap_or(0);
+    let most_received = received.iter().map(|r| r.0).max().unwrap_or(0);
+    e.mnrv = ByteSum::new(u128::from(most_received), unit);
     e.mnrm = received.iter().map(|r| r.1).max().unwrap_or(0);
     if let Some(network) = topology.network() {
         let links = congestion::of_links(matrix, network, slot_of_task);
         let own = slot_sends.iter().chain(&slot_receives).max().copied().unwrap_or(0);
-        e.predicted_time = Some(links.mc.max(own as f64));
-        (e.mc, e.mmc) = (Some(links.mc), Some(links.mmc));
-        (e.ac, e.amc) = (Some(links.ac), Some(links.amc));
+        e.predicted_time = Some(links.mc.max(own as f64) / unit as f64);
+        (e.mc, e.mmc) = (Some(links.mc / unit as f64), Some(links.mmc));
+        (e.ac, e.amc) = (Some(links.ac / unit as f64), Some(links.amc));
     }
     Ok(e)
 }
@@ -144,10 +153,10 @@ mod tests {
         assert_eq!(e.hop_bytes, 10 + 2 * 6 + 4 + 1);
         assert_eq!((e.total_hops, e.max_dilation), (5, 2));
         assert_eq!((e.avg_hops, e.hops_per_byte), (1.25, 27.0 / 21.0));
-        assert_eq!((e.sum_com, e.max_com), (27, 12));
+        assert_eq!((e.sum_com, e.max_com.whole()), (27, Some(12)));
         assert_eq!((e.mc, e.mmc), (Some(10.0), Some(1)));
         assert_eq!((e.ac, e.amc), (Some(27.0 / 5.0), Some(1.0)));
-        assert_eq!((e.icv, e.icm, e.mnrv, e.mnrm), (21, 4, 10, 2));
+        assert_eq!((e.icv, e.icm, e.mnrv.whole(), e.mnrm), (21, 4, Some(10), 2));
         assert_eq!(e.predicted_time, Some(11.0));
     }
 
@@ -159,14 +168,14 @@ mod tests {
         let tree = Tree::regular(&[2, 2], &[10, 1]).unwrap().with_bandwidths(&[2.0, 1.0]).unwrap();
         let e = evaluate(&m, &tree, &[0, 1, 2, 3]).unwrap();
         assert_eq!(e.hop_bytes, 8 + 60 + 20 + 50);
-        assert_eq!((e.total_hops, e.max_dilation, e.max_com), (31, 10, 60));
+        assert_eq!((e.total_hops, e.max_dilation, e.max_com.whole()), (31, 10, Some(60)));
         // Loads: up 0: 14, up 1: 2, up 3: 5, down 0: 5, down 1: 8, down 2: 8; node 0 up 8/2,
         // node 1 down 8/2, node 1 up 5/2, node 0 down 5/2.
         assert_eq!((e.mc, e.mmc), (Some(14.0), Some(2)));
         let loads = [14.0, 2.0, 5.0, 5.0, 8.0, 8.0, 4.0, 4.0, 2.5, 2.5];
         assert_eq!(e.ac, Some(loads.iter().sum::<f64>() / 10.0));
         assert_eq!(e.amc, Some((2 + 1 + 1 + 1 + 1 + 2 + 2 + 2 + 1 + 1) as f64 / 10.0));
-        assert_eq!((e.icv, e.icm, e.mnrv, e.mnrm), (13, 3, 8, 2));
+        assert_eq!((e.icv, e.icm, e.mnrv.whole(), e.mnrm), (13, 3, Some(8), 2));
     }
 
     #[test]
@@ -297,9 +306,9 @@ mod tests {
             let m = SparseMatrix::from_entries(9, &entries);
             let e = evaluate(&m, topology.as_ref(), &mapping).unwrap();
             let got = [
-                e.hop_bytes as f64, e.total_hops as f64, e.max_dilation as f64, e.max_com as f64,
+                e.hop_bytes as f64, e.total_hops as f64, e.max_dilation as f64, e.max_com.real(),
                 e.mc.unwrap(), e.mmc.unwrap() as f64, e.ac.unwrap(), e.amc.unwrap(),
-                e.icv as f64, e.mnrv as f64, e.mnrm as f64,
+                e.icv as f64, e.mnrv.real(), e.mnrm as f64,
             ];
             for (got, want) in got.iter().zip(naive(&dense, topology.as_ref(), &mapping)) {
                 prop_assert!((got - want).abs() <= 1e-9 * want.abs().max(1.0), "{got} {want}");

@@ -3,11 +3,13 @@
 //! Algorithms keep costs and differences of costs of their own; these are not used here. Every sum is
 //! computed from the matrix, the distances and the routes, in integers except where bandwidths enter.
 
+mod byte_sum;
 mod congestion;
 mod evaluation;
 mod rails;
 mod validate;
 
+pub use byte_sum::ByteSum;
 pub use evaluation::{Evaluation, evaluate};
 pub use rails::{RailLoad, RailLoads, rail_loads};
 pub use validate::check_mapping;

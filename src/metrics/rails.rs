@@ -52,7 +52,7 @@ pub struct RailLoads {
 
 impl RailLoads {
     /// The loads with task t on slot `slot_of_task[t]`; traffic inside a node passes no rail. Tasks without a slot
-    /// in the list are on none. Sums saturate.
+    /// in the list are on none. Sums saturate; half a byte is rounded up.
     pub fn new(
         matrix: &SparseMatrix,
         rails: &Rails,
@@ -82,6 +82,11 @@ impl RailLoads {
             }
             if let Some(rail) = rails.of(to) {
                 loads[rail].received = loads[rail].received.saturating_add(traffic.bytes);
+            }
+        }
+        if matrix.counts_halves() {
+            for load in &mut loads {
+                (load.sent, load.received) = (load.sent.div_ceil(2), load.received.div_ceil(2));
             }
         }
         RailLoads::of(loads, rails)

@@ -1,4 +1,8 @@
 //! A topology given as the table of all distances.
+//!
+//! Distances are whole numbers, and two slots have at least distance 1. Metrics are sums of whole numbers, so a
+//! fraction would have to be rounded. Two slots at distance 0 would be one place for two tasks, which is a slot with
+//! a larger capacity.
 
 use super::Topology;
 use crate::{Error, ErrorKind, Result};
@@ -34,7 +38,11 @@ impl DistanceMatrix {
                     ));
                 }
                 if (d == 0) != (i == j) {
-                    return bad(format!("the distance of slots {i} and {j} is {d}"));
+                    let what = format!("the distance of slots {i} and {j} is {d}");
+                    return Err(Error::new(ErrorKind::Format, what).advise(match i == j {
+                        true => "write 0 for the distance of a slot to itself",
+                        false => NO_ZEROS,
+                    }));
                 }
             }
         }
@@ -61,9 +69,16 @@ impl DistanceMatrix {
                 .filter(|word| !word.is_empty())
                 .map(|word| {
                     word.parse().map_err(|_| {
-                        Error::new(ErrorKind::Format, format!("'{word}' is not a distance"))
+                        let fraction = word.parse::<f64>().is_ok_and(|d| d >= 0.0 && d.is_finite());
+                        let what = match fraction {
+                            true => {
+                                format!("the distance '{word}' is not a whole number below 2^32")
+                            }
+                            false => format!("'{word}' is not a distance"),
+                        };
+                        Error::new(ErrorKind::Format, what)
                             .at(format!("line {}", number + 1))
-                            .advise(EXAMPLE)
+                            .advise(if fraction { NO_FRACTIONS } else { EXAMPLE })
                     })
                 })
                 .collect();
@@ -79,6 +94,12 @@ impl DistanceMatrix {
         self
     }
 }
+
+const NO_ZEROS: &str = "write at least 1 for two different slots; for several tasks at one place list the place once \
+                        and use --oversubscribe or --weights";
+
+const NO_FRACTIONS: &str = "multiply all distances by the same number so that they are whole and at least 1; only \
+                            their ratios matter to a mapping";
 
 const EXAMPLE: &str = "n lines of n whole numbers, symmetric, 0 on the diagonal only; for two slots \
                        at distance 3: lines `0 3` and `3 0`";
@@ -110,17 +131,19 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_distance() {
-        for (text, what) in [
-            ("", "empty"),
-            ("0 1\n1", "row 1 has 1"),
-            ("0 1\n2 0", "from 1 to 0 is 2"),
-            ("0 0\n0 0", "slots 1 and 0 is 0"),
-            ("1", "slots 0 and 0 is 1"),
-            ("0 x\n1 0", "line 1"),
-            ("0 -1\n-1 0", "'-1'"),
+        for (text, what, advice) in [
+            ("", "empty", EXAMPLE),
+            ("0 1\n1", "row 1 has 1", EXAMPLE),
+            ("0 1\n2 0", "from 1 to 0 is 2", EXAMPLE),
+            ("0 0\n0 0", "slots 1 and 0 is 0", NO_ZEROS),
+            ("1", "slots 0 and 0 is 1", "itself"),
+            ("0 x\n1 0", "line 1", EXAMPLE),
+            ("0 -1\n-1 0", "'-1'", EXAMPLE),
+            ("0 1.5\n1.5 0", "'1.5' is not a whole number", NO_FRACTIONS),
+            ("0 5000000000\n5000000000 0", "below 2^32", NO_FRACTIONS),
         ] {
             let error = DistanceMatrix::parse(text).unwrap_err().to_string();
-            assert!(error.contains(what) && error.contains("symmetric"), "{text}: {error}");
+            assert!(error.contains(what) && error.contains(advice), "{text}: {error}");
         }
     }
 }

@@ -118,7 +118,10 @@ pub(in crate::cli) fn value_of(objective: Objective, e: &Evaluation) -> Option<O
         Objective::HopBytes => ObjectiveValue::Whole(e.hop_bytes),
         Objective::TotalHops => ObjectiveValue::Whole(e.total_hops),
         Objective::SumCom => ObjectiveValue::Whole(e.sum_com),
-        Objective::MaxCom => ObjectiveValue::Whole(e.max_com),
+        Objective::MaxCom => match e.max_com.whole() {
+            Some(whole) => ObjectiveValue::Whole(whole),
+            None => ObjectiveValue::Real(e.max_com.real()),
+        },
         Objective::Mc => ObjectiveValue::Real(e.mc?),
         Objective::Mmc => ObjectiveValue::Whole(u128::from(e.mmc?)),
         Objective::Time => ObjectiveValue::Real(e.predicted_time?),

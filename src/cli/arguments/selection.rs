@@ -57,6 +57,12 @@ impl SelectArgs {
         }
     }
 
+    /// The record with a matrix of whole bytes, for pictures and summaries.
+    pub(in crate::cli) fn record_in_whole_bytes(&self) -> Result<Record> {
+        let record = self.record()?;
+        Ok(Record { matrix: record.matrix.in_whole_bytes(), ..record })
+    }
+
     /// The verdicts on the program of a record; empty if the program is not known.
     pub(in crate::cli) fn verdicts(&self, record: &Record) -> Vec<Verdict> {
         let found = record.program_id().and_then(|program| {
@@ -117,9 +123,9 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Vec<u8>> {
         false => file::read_given(path, LARGEST, |start| !start.starts_with(&store::MAGIC)),
     };
     result.map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => {
-            Error::new(ErrorKind::NotFound, "there is no such file").at(path.display())
-        }
+        std::io::ErrorKind::NotFound => Error::new(ErrorKind::NotFound, "there is no such file")
+            .at(path.display())
+            .advise("give the path of a file, or - for standard input"),
         _ => Error::io("cannot read", path, &e),
     })
 }

@@ -79,6 +79,19 @@ impl ImportArgs {
     }
 
     fn read(&self, file: &Path) -> Result<Record> {
+        let record = self.read_exactly(file)?;
+        if record.matrix.counts_halves() {
+            eprintln!(
+                "rankweave: {}: some pairs of tasks have an odd weight. The store keeps whole bytes, so the odd byte of \
+                 such a pair goes from the lower task to the higher task. 'rankweave map' and 'rankweave eval' count \
+                 half a byte in each direction if they read the file itself: --matrix FILE",
+                file.display()
+            );
+        }
+        Ok(Record { matrix: record.matrix.in_whole_bytes(), ..record })
+    }
+
+    fn read_exactly(&self, file: &Path) -> Result<Record> {
         let Some(name) = &self.from else { return selection::matrix_file(file) };
         let bytes = selection::read(file)?;
         let shown = file.display().to_string();

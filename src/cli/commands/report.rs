@@ -34,7 +34,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
-        let record = self.select.record()?;
+        let record = self.select.record_in_whole_bytes()?;
         let page = html::page(&record, self.kind.kinds())?;
         output::write_to(Some(&self.html), |out| {
             out.write_all(page.as_bytes()).map_err(crate::formats::write_error)

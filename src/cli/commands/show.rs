@@ -51,7 +51,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
-        let record = self.select.record()?;
+        let record = self.select.record_in_whole_bytes()?;
         let summary =
             Summary::new(&record, self.kind.kinds()).with_checks(&self.select.verdicts(&record));
         if self.json {

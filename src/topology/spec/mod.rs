@@ -128,10 +128,13 @@ pub fn is_description(text: &str) -> bool {
         || kind.is_some_and(|name| KINDS.iter().any(|kind| kind.0 == name))
 }
 
-/// Adds the option to the place of an error, and advises the example.
+/// Adds the option to the place of an error. An error without advice gets the example as its advice.
 fn placed(error: Error, spec: &str, example: &str) -> Error {
     let inner = error.place().map_or(String::new(), |place| format!("{place}, "));
-    error.at(format!("{inner}--topology {spec}")).advise(format!("write it as {example}"))
+    let own = error.advice().map(str::to_string);
+    error
+        .at(format!("{inner}--topology {spec}"))
+        .advise(own.unwrap_or_else(|| format!("write it as {example}")))
 }
 
 /// Adds the file to the place of an error.
@@ -193,7 +196,7 @@ fn read_text_of(path: &str, most: u64, advice: &str) -> Result<String> {
 
 fn distances(path: &str) -> Result<Box<dyn Topology>> {
     let text = read_text_of(path, LARGEST_TABLE, "give a table of fewer slots")?;
-    let matrix = DistanceMatrix::parse(&text)?;
+    let matrix = DistanceMatrix::parse(&text).map_err(|e| in_file(e, path))?;
     Ok(Box::new(matrix.with_label(format!("dist:{path}"))))
 }
 
@@ -232,6 +235,7 @@ mod tests {
             ("hwloc:/nonexistent.xml", "/nonexistent.xml"),
             ("dist:", "name of the file"),
         ] {
+            // An error with advice of its own keeps it; all others get the example of their kind.
             let error = parse(spec).err().unwrap().to_string();
             assert!(error.contains(what) && error.contains("try:"), "{spec}: {error}");
         }

@@ -128,7 +128,15 @@ fn the_table_of_formats_is_fresh() {
          writes. Import recognises a format by the content of the file; the name does not matter.\n\n\
          In every format rows send, columns receive, and numbers are bytes unless the table says \
          otherwise. An undirected format has one number for a pair of tasks, the sum of both \
-         directions; import gives half of it to each direction. A format without message counts is read as one message for each pair with \
+         directions; import gives half of it to each direction. So an edge of weight w costs w times the \
+         distance in hop-bytes, and it counts as two pairs with traffic, one for each direction, in \
+         `total_hops`, `mmc` and the other metrics of pairs.\n\n\
+         An odd weight leaves half a byte in each direction. `rankweave map` and `rankweave eval` count \
+         such halves exactly if they read the file itself, so the same traffic gives the same figures in \
+         every format. `csv`, `mtx` and `treematch` write half a byte as `.5` and read it again; they \
+         round other real numbers to whole bytes. The store, `json` and `npz` keep whole bytes: the odd \
+         byte of a pair then goes from the lower task to the higher task.\n\n\
+         A format without message counts is read as one message for each pair with \
          bytes. The comment at the top of each file in `src/formats` describes the format.\n\n\
          | name | reads | writes | content |\n|---|---|---|---|\n",
     );

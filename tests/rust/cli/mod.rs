@@ -4,6 +4,7 @@ mod check;
 mod commands;
 mod doctor;
 mod documents;
+mod errors;
 mod first_minute;
 mod mapping;
 mod networks;
