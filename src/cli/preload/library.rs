@@ -8,7 +8,7 @@ pub(super) const VARIABLE: &str = "RANKWEAVE_LIBRARY";
 const NAME: &str = "librankweave.so";
 
 /// The directories that may have the library, relative to the directory of this program.
-const PLACES: [&str; 4] = [".", "../lib", "../lib/rankweave", "../lib64/rankweave"];
+const PLACES: [&str; 5] = [".", "../lib", "../lib64", "../lib/rankweave", "../lib64/rankweave"];
 
 /// The library, as an absolute path.
 pub(in crate::cli) fn find() -> Result<PathBuf> {
@@ -67,8 +67,12 @@ mod tests {
         let error = find_in(None, Some(&bin)).unwrap_err().to_string();
         assert!(error.contains("bin/../lib/rankweave") && error.contains(VARIABLE), "{error}");
         let library = root.join("lib/rankweave/librankweave.so");
-        std::fs::write(&library, "").unwrap();
-        assert_eq!(find_in(None, Some(&bin)).unwrap(), library);
+        for folder in ["lib64/rankweave", "lib/rankweave", "lib64", "lib"] {
+            let library = root.join(folder).join(NAME);
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+            std::fs::write(&library, "").unwrap();
+            assert_eq!(find_in(None, Some(&bin)).unwrap(), library);
+        }
         let beside = bin.join(NAME);
         std::fs::write(&beside, "").unwrap();
         assert_eq!(find_in(None, Some(&bin)).unwrap(), beside);

@@ -4,6 +4,7 @@
 pub mod elf;
 pub mod environment;
 pub mod exit_code;
+mod glibc;
 pub mod hook;
 pub mod hwloc;
 pub mod injection;
