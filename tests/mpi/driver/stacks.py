@@ -139,6 +139,8 @@ class Stack:
     openmpi = False
     # Names of cases that this library cannot run, with the reason.
     unable = {}
+    # Whether a world that MPI_Comm_spawn starts gets the variables of the one that starts it.
+    spawned_worlds_inherit = True
 
     # The calls of program truth that this MPI library cannot make, even without the library under test:
     # (bindings or None, kinds of communicator or None, rows, form or None for all forms, reason).
@@ -287,6 +289,8 @@ class OpenMpi4(OpenMpi):
 
 class OpenMpi5(OpenMpi):
     name = "openmpi5"
+    # Its launcher gives the variables of -x to the first world only. So the library is not in a spawned world.
+    spawned_worlds_inherit = False
     prefix = os.path.join(CACHE, "mpi", "openmpi5", "bin")
     compiler, launcher = os.path.join(prefix, "mpicc"), os.path.join(prefix, "mpirun")
     # Programs that a program starts are reached by tcp, on this machine only.
@@ -397,6 +401,7 @@ class IntelMpi(Mpich):
     memory: nothing else is needed on one node."""
 
     name = "impi"
+    unable = {"spawn": "the fabric of shared memory does not permit MPI_Comm_spawn"}
     on_ucx = False
     unsteady = "Intel MPI crashes now and then on topologies, without any tool, too"
     unable_truth = (
@@ -455,7 +460,7 @@ class IntelMpiAbi(IntelMpi):
     """The same library through the ABI that MPI 5 standardizes."""
 
     name = "impiabi"
-    unable = {"f2c": "this header has no conversions to and from Fortran's handles"}
+    unable = IntelMpi.unable | {"f2c": "this header has no conversions to and from Fortran's handles"}
 
     def libraries(self):
         return [os.path.join(self.prefix, "lib", "libmpi_abi.so.1")]

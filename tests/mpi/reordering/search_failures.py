@@ -258,7 +258,7 @@ def spawned(tool, results, stack, work):
             problems.append(f"exit code {outcome.code}, {outcome.out[:300]!r}, {outcome.err[:300]!r}")
         found = sorted(name for name in os.listdir(store) if name.endswith(".rkw")) if (
             os.path.isdir(store)) else []
-        if len(found) != 2:
+        if len(found) != (2 if stack.spawned_worlds_inherit else 1):
             problems.append(f"records: {found}")
         for name in found:
             np = int(name.rsplit("-n", 1)[1].removesuffix(".rkw"))
