@@ -64,10 +64,13 @@ as_root() {
     fi
 }
 
-# Adds cargo to PATH if rustup installed it after this shell was started.
+# Adds cargo to PATH if rustup or scripts/setup installed it after this shell was started.
 find_cargo() {
-    have cargo && return 0
     local d
+    if [ -x "$RW_CACHE/rust/bin/cargo" ]; then
+        case :$PATH: in *":$RW_CACHE/rust/bin:"*) ;; *) export PATH=$RW_CACHE/rust/bin:$PATH ;; esac
+    fi
+    have cargo && return 0
     for d in "${CARGO_HOME:-}/bin" "${HOME:-/nonexistent}/.cargo/bin" /usr/local/cargo/bin; do
         if [ -x "$d/cargo" ]; then
             PATH=$d:$PATH
