@@ -69,8 +69,9 @@ impl<A: Abi> Uniform<A> {
         self.record(Out::Now(nonblocking))
     }
 
-    /// Counts the call now. Returns the communicator to use.
-    #[inline(always)]
+    /// Counts the call now. Returns the communicator to use. Only the wrappers of Fortran use this function. It is
+    /// not a part of them, because there are hundreds of them for each MPI library.
+    #[inline(never)]
     pub fn now(&self, nonblocking: bool) -> A::Comm {
         self.again(nonblocking).unwrap_or_else(|| self.first(nonblocking))
     }
