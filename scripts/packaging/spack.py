@@ -1,6 +1,6 @@
 # Spack recipe of rankweave. scripts/package fills in the version and the digest.
 #
-#     spack repo add target/package/spack
+#     spack repo add target/package/spack/spack_repo/rankweave
 #     cd target/package && spack install rankweave
 
 import os

@@ -9,9 +9,10 @@ import os
 import re
 import subprocess
 
-# What a system needs to compile and run an MPI program, and the program that its users load modules with.
+# What a system needs to compile and run an MPI program, and the program that its users load modules with. EasyBuild
+# needs Python.
 PACKAGES = ["gcc", "libc6-dev", "openmpi-bin", "libopenmpi-dev"]
-RELEASES = {"bullseye": ["environment-modules"], "bookworm": ["lmod"]}
+RELEASES = {"bullseye": ["environment-modules"], "bookworm": ["lmod", "python3", "file"]}
 DONE = ".rankweave-packages"
 
 
