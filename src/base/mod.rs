@@ -16,3 +16,4 @@ pub mod numbering;
 pub mod permutation;
 pub mod quantity;
 pub mod random;
+pub mod sorting;

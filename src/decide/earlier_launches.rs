@@ -13,6 +13,7 @@
 //! turn.
 
 use crate::base::quantity::seconds;
+use crate::base::sorting::Arrange;
 use crate::store::Past;
 
 /// A difference below this part of the time in the launcher's order does not count.
@@ -145,7 +146,7 @@ fn deviation(times: &[f64], middle: f64) -> f64 {
 /// The middle of a list; the mean of the two in the middle of an even number.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.arrange_by(f64::total_cmp);
     let half = sorted.len() / 2;
     let upper = *sorted.get(half)?;
     Some(if sorted.len() % 2 == 1 { upper } else { (sorted.get(half - 1)? + upper) / 2.0 })

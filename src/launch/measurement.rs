@@ -2,6 +2,7 @@
 
 use super::{AskedSources, LaunchRecorder, Message, site_files};
 use crate::base::clock::since_1970;
+use crate::base::sorting::Arrange;
 use crate::matrix::CommMatrix;
 use crate::options::Measure;
 use crate::sources;
@@ -107,7 +108,7 @@ fn gain_between(matrix: &CommMatrix, node_of_task: &[u32]) -> f64 {
     let mut heaviest = vec![0.0; nodes - 1];
     for partners in partners {
         let mut list: Vec<f64> = partners.into_values().collect();
-        list.sort_by(|a, b| b.total_cmp(a));
+        list.arrange_by(|a, b| b.total_cmp(a));
         heaviest.iter_mut().zip(list).for_each(|(sum, bytes)| *sum += bytes);
     }
     let total: f64 = heaviest.iter().sum();

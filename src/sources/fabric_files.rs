@@ -5,6 +5,7 @@ use super::HostNetwork;
 use super::description::Description;
 use super::source::{Answer, Source, Surroundings};
 use crate::base::error::Result;
+use crate::base::sorting::Arrange;
 use std::path::PathBuf;
 
 /// The files in the folders of the site.
@@ -24,7 +25,7 @@ fn files(surroundings: &Surroundings) -> Vec<PathBuf> {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("fabric"))
         });
         let mut here: Vec<PathBuf> = named.collect();
-        here.sort();
+        here.arrange();
         all.extend(here.into_iter().filter(|path| path.is_file()).take(MOST));
     }
     all

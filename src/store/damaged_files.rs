@@ -5,6 +5,7 @@ use super::others::read_stored;
 use super::standing::{Completeness, Standing};
 use super::{Record, Run, Store};
 use crate::base::file;
+use crate::base::sorting::Arrange;
 use std::fs;
 use std::path::Path;
 
@@ -34,7 +35,7 @@ impl Store {
     /// no run can be read.
     pub(super) fn put_best_run_in_use(&self, key: &str) -> Option<Record> {
         let mut runs = self.runs(key);
-        runs.sort_by_key(|run| std::cmp::Reverse(run.standing.richness()));
+        runs.arrange_by_key(|run| std::cmp::Reverse(run.standing.richness()));
         runs.retain(|run| run.standing.completeness > Completeness::Partial);
         let (run, record) =
             runs.iter().find_map(|run| Some((run, read_stored(&run.path).ok()?)))?;

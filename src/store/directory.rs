@@ -12,6 +12,7 @@ use super::{LaunchMode, Record};
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
+use crate::base::sorting::Arrange;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -302,7 +303,8 @@ impl Store {
                 entries.push(entry(file.path(), stem));
             }
         }
-        entries.sort_by(|a, b| b.recorded_at.cmp(&a.recorded_at).then_with(|| a.path.cmp(&b.path)));
+        entries
+            .arrange_by(|a, b| b.recorded_at.cmp(&a.recorded_at).then_with(|| a.path.cmp(&b.path)));
         Ok(entries)
     }
 

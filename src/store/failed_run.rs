@@ -16,6 +16,7 @@ use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
 use super::{Record, Run, Store, Unfinished};
 use crate::base::error::{Error, Result};
+use crate::base::sorting::Arrange;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -132,7 +133,7 @@ impl StoredRun {
         let is_like = |run: &Run| run.standing.kind == kind;
         let alike = runs.iter().filter(|run| is_like(run)).map(|run| run.standing);
         let most = alike.max_by_key(Standing::richness);
-        runs.sort_by_key(|run| {
+        runs.arrange_by_key(|run| {
             let is_fair =
                 is_like(run) && most.is_some_and(|most| !run.standing.is_poorer_than(&most));
             let newest = if is_fair { run.standing.recorded_at } else { 0 };

@@ -7,6 +7,7 @@ use super::runs::{newest, richest, richest_of};
 use super::standing::{Completeness, Standing};
 use super::{LaunchMode, Record, Run, Store, joined};
 use crate::base::error::Result;
+use crate::base::sorting::Arrange;
 
 /// Why a launch uses a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,12 +101,12 @@ impl Store {
         }
         // If a file cannot be read, the next one is used.
         let mut others: Vec<&Run> = alike().collect();
-        others.sort_by_key(|run| std::cmp::Reverse(run.standing.richness()));
+        others.arrange_by_key(|run| std::cmp::Reverse(run.standing.richness()));
         if let Some(record) = best.into_iter().chain(others).find_map(read) {
             return fitting(record, Fit::SameKind);
         }
         let mut others: Vec<&Run> = runs.iter().filter(whole).collect();
-        others.sort_by_key(|run| std::cmp::Reverse(run.standing.richness()));
+        others.arrange_by_key(|run| std::cmp::Reverse(run.standing.richness()));
         let rich = richest(runs.iter().filter(whole)).into_iter().chain(others);
         let mut rich =
             rich.filter(|run| standing.is_none_or(|own| own.is_poorer_than(&run.standing)));

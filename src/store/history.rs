@@ -9,6 +9,7 @@
 //! The list is bounded: the newest [`KEPT`] launches with the same order (the launcher's or another one), work
 //! and places, and at most [`LONGEST`] in all.
 
+use crate::base::sorting::Arrange;
 use serde::{Deserialize, Serialize};
 
 /// The number of launches in the history with the same order, the same work and the same kind of places.
@@ -97,7 +98,7 @@ impl Past {
 /// bounds allow. Entries that cannot be right are dropped.
 pub fn joined(a: &[Past], b: &[Past]) -> Vec<Past> {
     let mut all: Vec<Past> = a.iter().chain(b).filter(|past| past.is_sound()).cloned().collect();
-    all.sort_by_key(|past| (past.ended_at, past.id));
+    all.arrange_by_key(|past| (past.ended_at, past.id));
     all.dedup_by_key(|past| (past.ended_at, past.id));
     // From the newest on.
     let mut kept: Vec<Past> = Vec::new();

@@ -16,6 +16,7 @@ use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file::is_own;
 use crate::base::permutation::is_permutation;
+use crate::base::sorting::Arrange;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -157,7 +158,7 @@ impl Store {
                 ours.push((changed.unwrap_or(SystemTime::UNIX_EPOCH), file.path()));
             }
         }
-        ours.sort();
+        ours.arrange();
         let excess = ours.len().saturating_sub(kept);
         for (_, path) in &ours[..excess] {
             let _ = fs::remove_file(path);

@@ -15,6 +15,7 @@ use super::record_format::{open_sealed, read_sealed, seal};
 use super::stored_survey::{MeasuredNetwork, StoredSurvey};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::hash::Fnv1a;
+use crate::base::sorting::Arrange;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -65,7 +66,7 @@ impl Store {
         fs::create_dir_all(&folder)
             .map_err(|e| Error::io("cannot create the folder of networks", &folder, &e))?;
         let mut sorted: Vec<&String> = hosts.iter().collect();
-        sorted.sort();
+        sorted.arrange();
         let mut hash = Fnv1a::default();
         sorted.iter().for_each(|name| {
             hash.bytes(name.as_bytes());
@@ -128,7 +129,7 @@ impl Store {
         let written = |entry: &fs::DirEntry| entry.metadata().and_then(|m| m.modified()).ok();
         let mut files: Vec<_> =
             entries.flatten().filter(ours).map(|entry| (written(&entry), entry.path())).collect();
-        files.sort_by(|a, b| b.cmp(a));
+        files.arrange_by(|a, b| b.cmp(a));
         Ok(files.into_iter().map(|(_, path)| path).collect())
     }
 
@@ -140,8 +141,9 @@ impl Store {
         };
         let files = self.network_files()?;
         let mut surveys: Vec<_> = files.into_iter().take(MOST_NETWORKS).filter_map(read).collect();
-        surveys
-            .sort_by(|(a, s), (b, t)| (t.network.measured_at, b).cmp(&(s.network.measured_at, a)));
+        surveys.arrange_by(|(a, s), (b, t)| {
+            (t.network.measured_at, b).cmp(&(s.network.measured_at, a))
+        });
         Ok(surveys)
     }
 }

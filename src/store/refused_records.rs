@@ -12,6 +12,7 @@ use super::record::Record;
 use super::record_format::{encode, read_open};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
+use crate::base::sorting::Arrange;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -278,7 +279,7 @@ impl Held {
 /// Sorts what waits in one or several places such that a later record of a key replaces an earlier one.
 pub fn in_order(held: &mut [Held]) {
     let rank = |h: &Held| (h.entry.recorded_at, h.kept_at);
-    held.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.entry.path.cmp(&b.entry.path)));
+    held.arrange_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.entry.path.cmp(&b.entry.path)));
 }
 
 fn number(meta: &fs::Metadata) -> Number {

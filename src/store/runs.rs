@@ -19,6 +19,7 @@ use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
 use super::{Record, Store, joined};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::sorting::Arrange;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -292,7 +293,7 @@ impl Store {
         let has_content = |file: &fs::DirEntry| file.metadata().is_ok_and(|meta| meta.len() > 0);
         let mut runs: Vec<Run> =
             files.flatten().filter(has_content).filter_map(|f| Run::parse(f.path())).collect();
-        runs.sort_by(|a, b| {
+        runs.arrange_by(|a, b| {
             (b.standing.recorded_at, &a.path).cmp(&(a.standing.recorded_at, &b.path))
         });
         runs

@@ -11,6 +11,7 @@ use super::rates;
 use super::session::{LimitReached, Limits, Session};
 use super::surveyed::{Surveyed, count};
 use super::wire::Wire;
+use crate::base::sorting::Arrange;
 
 /// Up to this many hosts all pairs are measured.
 const ALL_PAIRS: usize = 24;
@@ -99,7 +100,7 @@ fn joined(mut levels: Vec<Vec<u32>>, found: Partition) -> Vec<Vec<u32>> {
     let group = found.group;
     levels.retain(|level| *level != group && (refines(level, &group) || refines(&group, level)));
     levels.push(group);
-    levels.sort_by_key(|level| count(level));
+    levels.arrange_by_key(|level| count(level));
     levels
 }
 

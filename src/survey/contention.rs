@@ -13,6 +13,7 @@ use super::partition::{Agreement, PairTable, Partition, median, partitions};
 use super::session::{LimitReached, Measured, Session};
 use super::surveyed::count;
 use crate::base::numbering::by_first_appearance;
+use crate::base::sorting::Arrange;
 use std::collections::{BTreeMap, HashSet};
 
 /// The slowness across switches is at least so many times that below one.
@@ -129,7 +130,7 @@ impl Exchanges {
             }
         }
         let usual = median(&mut inside)?;
-        across.sort_by(f64::total_cmp);
+        across.arrange_by(f64::total_cmp);
         let low = across.get(across.len() / 10).copied()?;
         (low > usual).then(|| (usual * low).sqrt())
     }

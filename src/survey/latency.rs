@@ -11,6 +11,7 @@ use super::partition::{
 };
 use super::session::{LimitReached, Measured, Session};
 use super::surveyed::count;
+use crate::base::sorting::Arrange;
 
 /// The latency across switches is at least so many times that below one.
 const RATIO: f64 = 1.1;
@@ -71,7 +72,7 @@ pub(super) fn of_all_pairs(session: &mut Session) -> Result<Levels, LimitReached
             }
         }
     }
-    counted.sort_by_key(|partition| count(&partition.group));
+    counted.arrange_by_key(|partition| count(&partition.group));
     counted.into_iter().for_each(|partition| levels.add(partition.group, partition.agreement));
     Ok(levels)
 }

@@ -1,6 +1,7 @@
 //! Pairs of hosts for a round: every host is in at most one pair.
 
 use crate::base::random::SplitMix64;
+use crate::base::sorting::Arrange;
 
 /// Rounds in which each two of `hosts` meet once (the circle method of tournaments).
 pub(super) fn round_robin(hosts: &[u32]) -> Vec<Vec<(u32, u32)>> {
@@ -43,7 +44,7 @@ pub(super) fn pairs_across(
     shuffle(&mut hosts, random);
     // A stable sort keeps the random order inside each group. The groups come in a random order, too.
     let salt = random.next_u64() | 1;
-    hosts.sort_by_key(|&host| ((u64::from(group(host)) + 1).wrapping_mul(salt), group(host)));
+    hosts.arrange_by_key(|&host| ((u64::from(group(host)) + 1).wrapping_mul(salt), group(host)));
     let largest = hosts.chunk_by(|&a, &b| group(a) == group(b)).map(<[u32]>::len).max();
     // A host and the one half of the list further are in different groups, if no group has more than half.
     let step = (hosts.len() / 2).max(largest.unwrap_or(0)).max(1);
@@ -61,7 +62,7 @@ pub(super) fn pairs_inside(
 ) -> (Vec<(u32, u32)>, Vec<u32>) {
     let mut hosts = hosts.to_vec();
     shuffle(&mut hosts, random);
-    hosts.sort_by_key(|&host| group(host));
+    hosts.arrange_by_key(|&host| group(host));
     let (mut pairs, mut left) = (Vec::new(), Vec::new());
     for members in hosts.chunk_by(|&a, &b| group(a) == group(b)) {
         let paired = 2 * most(members.len()).min(members.len() / 2);

@@ -12,6 +12,7 @@
 use super::matching::shuffle;
 use crate::base::numbering::by_first_appearance;
 use crate::base::random::SplitMix64;
+use crate::base::sorting::Arrange;
 use std::collections::{HashMap, HashSet};
 
 /// Near pairs after which two components are merged.
@@ -175,7 +176,7 @@ impl Merging {
             }
         }
         // Then hosts that are alone: they need the others, which can be replaced by their neighbours.
-        roots.sort_by_key(|&root| self.members[root as usize].len());
+        roots.arrange_by_key(|&root| self.members[root as usize].len());
         for root in roots {
             if let Some(other) = self.partner(root, &mut free, &asked, random) {
                 let pair = (root.min(other), root.max(other));

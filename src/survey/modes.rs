@@ -3,6 +3,8 @@
 //! The values are sorted into bins of equal ratio. Between two levels there are bins with almost no values.
 //! Limits: a level of fewer than [`FEWEST`] pairs is not seen; levels whose values overlap count as one.
 
+use crate::base::sorting::Arrange;
+
 /// Logarithm of the ratio of the borders of a bin.
 const WIDTH: f64 = 0.03;
 /// Values that a level has at least.
@@ -16,7 +18,7 @@ const ABOVE: f64 = 0.03;
 /// The thresholds between the levels, ascending; empty if there is only one level.
 pub(super) fn thresholds(values: &[f64]) -> Vec<f64> {
     let mut logs: Vec<f64> = values.iter().filter(|&&v| v > 0.0).map(|&v| libm::log(v)).collect();
-    logs.sort_by(f64::total_cmp);
+    logs.arrange_by(f64::total_cmp);
     let (Some(&low), Some(&high)) = (logs.first(), logs.last()) else { return Vec::new() };
     // Values far above the median are accidents.
     let high = high.min(logs[logs.len() / 2] + 4.0);

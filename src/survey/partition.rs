@@ -9,6 +9,7 @@
 //! Limits: the time is cubic in the number of hosts; tables are for tens of hosts.
 
 use super::session::Measured;
+use crate::base::sorting::Arrange;
 
 /// Thresholds that are tried: the widest relative gaps between values.
 const TRIED: usize = 12;
@@ -26,7 +27,7 @@ impl PairTable {
         let mut table = PairTable { hosts, values: vec![f64::NAN; hosts * hosts] };
         let mut sorted: Vec<Measured> =
             measured.iter().map(|&(a, b, value)| (a.min(b), a.max(b), value)).collect();
-        sorted.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
+        sorted.arrange_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
         for of_pair in sorted.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             let (a, b, value) = of_pair[(of_pair.len() - 1) / 2];
             table.values[a as usize * hosts + b as usize] = value;
@@ -104,11 +105,11 @@ impl Agreement {
 /// switches would make no difference for the order of ranks.
 pub(super) fn partitions(table: &PairTable, ratio: f64, agreement: f64) -> Vec<Partition> {
     let mut values: Vec<f64> = table.known().map(|(.., value)| value).collect();
-    values.sort_by(f64::total_cmp);
+    values.arrange_by(f64::total_cmp);
     let mut gaps: Vec<(f64, f64)> =
         values.windows(2).map(|w| (w[1] / w[0], (w[0] * w[1]).sqrt())).collect();
     gaps.retain(|&(gap, _)| gap > 1.0);
-    gaps.sort_by(|a, b| b.0.total_cmp(&a.0));
+    gaps.arrange_by(|a, b| b.0.total_cmp(&a.0));
     gaps.truncate(TRIED);
     // Values at fixed ratios to a low quantile: the widest gaps may all be between outliers.
     let low = values.get(values.len() / 50).copied().unwrap_or(0.0);
@@ -125,7 +126,7 @@ pub(super) fn partitions(table: &PairTable, ratio: f64, agreement: f64) -> Vec<P
         }
     }
     found.retain(|partition| partition.agreement >= agreement);
-    found.sort_by(|a, b| b.overlap.total_cmp(&a.overlap));
+    found.arrange_by(|a, b| b.overlap.total_cmp(&a.overlap));
     found
 }
 
@@ -193,7 +194,7 @@ fn judged(table: &PairTable, group: Vec<u32>, threshold: f64, ratio: f64) -> Opt
 
 /// The median; `None` of no values.
 pub(super) fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
+    values.arrange_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
 

@@ -7,6 +7,7 @@ use super::matching::{pairs_across, random_pairs};
 use super::partition::median;
 use super::session::{LimitReached, Measured, Session};
 use super::surveyed::count;
+use crate::base::sorting::Arrange;
 
 /// Bytes of the first exchange.
 const FIRST: u64 = 64 << 10;
@@ -114,7 +115,7 @@ fn rates_at(
     let hosts = session.present();
     let mut by_outer = hosts.clone();
     let outer = |host: u32| depth.checked_sub(1).map_or(0, |d| levels[d][host as usize]);
-    by_outer.sort_by_key(|&host| outer(host));
+    by_outer.arrange_by_key(|&host| outer(host));
     let inner = |host: u32| levels.get(depth).map_or(host, |groups| groups[host as usize]);
     let mut pairs = Vec::new();
     for members in by_outer.chunk_by(|&a, &b| outer(a) == outer(b)) {

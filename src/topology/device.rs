@@ -10,6 +10,7 @@
 
 use super::cpuset::CpuSet;
 use super::pci::{bus_id, is_function, number};
+use crate::base::sorting::Arrange;
 use serde::Serialize;
 use std::fmt;
 
@@ -141,7 +142,7 @@ pub(super) fn arranged(found: Vec<Device>, pus: &[usize]) -> Vec<Device> {
             Some(Device { bus_id, pus: local, ..device })
         })
         .collect();
-    devices.sort_by_key(|device| (device.kind, number(&device.bus_id)));
+    devices.arrange_by_key(|device| (device.kind, number(&device.bus_id)));
     devices.dedup_by(|a, b| (a.kind, &a.bus_id) == (b.kind, &b.bus_id));
     devices.truncate(MOST_DEVICES);
     devices

@@ -8,6 +8,7 @@
 use super::cpuset::CpuSet;
 use super::device::{Device, arranged};
 use crate::base::numbering::by_first_appearance;
+use crate::base::sorting::Arrange;
 
 /// The number in a path that means: the process is in no single group of this level. See [`Machine::path_of`].
 pub const UNPLACED: u32 = u32::MAX;
@@ -63,7 +64,7 @@ impl Machine {
             // A PU in several sets belongs to the smallest one: memory that is local to a whole package
             // (CXL) must not hide the NUMA domains inside the package.
             let mut sets: Vec<&CpuSet> = sets.iter().collect();
-            sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
+            sets.arrange_by_key(|set| std::cmp::Reverse(set.len()));
             for (index, set) in sets.into_iter().enumerate() {
                 for pu in set.iter() {
                     if let Ok(k) = pus.binary_search(&pu) {
@@ -74,7 +75,7 @@ impl Machine {
             let parts = by_first_appearance(part.iter().copied()).1.len();
             candidates.push((parts, name, part));
         }
-        candidates.sort_by_key(|&(parts, _, _)| parts);
+        candidates.arrange_by_key(|&(parts, _, _)| parts);
 
         let mut machine = Machine { pus, ..Machine::single() };
         let mut outer = vec![0u32; machine.pus.len()];

@@ -10,6 +10,7 @@
 use super::network::is_bandwidth;
 use super::{Network, Topology, Tree, ultrametric};
 use crate::base::compressed_rows;
+use crate::base::sorting::Arrange;
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -108,7 +109,7 @@ impl NetworkGraph {
                 directed.push((b, a, bandwidth));
             }
         }
-        directed.sort_by_key(|&(a, b, _)| (a, b));
+        directed.arrange_by_key(|&(a, b, _)| (a, b));
         directed.dedup_by(|next, kept| {
             let same = (next.0, next.1) == (kept.0, kept.1);
             if same {

@@ -7,6 +7,7 @@ use super::cpuset::CpuSet;
 use super::machine::{Division, Machine};
 use super::sys_tree::{Folder, Listing, SysTree};
 use super::sysfs_devices;
+use crate::base::sorting::Arrange;
 use crate::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -111,7 +112,7 @@ impl Found<'_> {
     /// The division of a name, its sets in the order of their CPUs.
     fn division(&mut self, name: &str) -> Division {
         let mut sets: Vec<CpuSet> = self.sets.remove(name).into_iter().flatten().collect();
-        sets.sort_by(|a, b| a.iter().cmp(b.iter()));
+        sets.arrange_by(|a, b| a.iter().cmp(b.iter()));
         Division { name: name.into(), sets }
     }
 }

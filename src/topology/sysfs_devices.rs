@@ -13,6 +13,7 @@ use super::cpuset::CpuSet;
 use super::device::{Device, DeviceKind};
 use super::pci::{PciType, bus_id, is_function};
 use super::sys_tree::SysTree;
+use crate::base::sorting::Arrange;
 use std::collections::{BTreeMap, BTreeSet};
 
 const PCI: &str = "bus/pci/devices";
@@ -114,7 +115,7 @@ fn gpus(tree: &dyn SysTree) -> BTreeMap<String, (String, Place)> {
 /// The names in a folder, sorted.
 fn names(tree: &dyn SysTree, folder: &str) -> Vec<String> {
     let mut names = tree.list(folder).unwrap_or_default();
-    names.sort();
+    names.arrange();
     names.truncate(MOST_ENTRIES);
     names
 }

@@ -1,6 +1,7 @@
 //! Partition of the tasks into groups of balanced load.
 
 use super::loads::Loads;
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::{Csr, Rng, Scale, seeded};
 use crate::mapping::multisection::{BisectEffort, Bisector};
 use crate::mapping::{Budget, Preset, ProblemBuilder};
@@ -93,7 +94,7 @@ impl Groups {
             members[group as usize].push(task as u32);
         }
         let mut over: Vec<usize> = (0..count).filter(|&g| self.loads[g] > self.limit).collect();
-        over.sort_by_key(|&g| std::cmp::Reverse(self.loads[g]));
+        over.arrange_by_key(|&g| std::cmp::Reverse(self.loads[g]));
         let mut traffic = vec![0u128; count];
         for from in over {
             while self.loads[from] > self.limit {

@@ -1,6 +1,7 @@
 //! The compute load of every task.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::sorting::Arrange;
 
 /// Compute load of every task, and how uneven slots may be loaded.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +92,7 @@ impl Loads {
             sums.iter().enumerate().map(|(g, &s)| std::cmp::Reverse((s, g))).collect();
         let mut order: Vec<usize> =
             (0..self.loads.len()).filter(|&t| of_task[t] == u32::MAX).collect();
-        order.sort_by_key(|&t| (std::cmp::Reverse(self.loads[t]), t));
+        order.arrange_by_key(|&t| (std::cmp::Reverse(self.loads[t]), t));
         for task in order {
             let Some(std::cmp::Reverse((sum, group))) = queue.pop() else { break };
             of_task[task] = group as u32;

@@ -9,6 +9,7 @@ use super::loads::Loads;
 use super::local_search::{Homes, LocalSearch, NOWHERE};
 use super::weighted_mapping::{Balanced, map_with_loads};
 use crate::base::error::Result;
+use crate::base::sorting::Arrange;
 use crate::mapping::remap::check;
 use crate::mapping::{Budget, Mapper, Previous, ProblemBuilder, remap};
 
@@ -120,7 +121,7 @@ impl LocalSearch<'_, '_> {
                 }
             }
         }
-        homeless.sort_by_key(|&t| (std::cmp::Reverse(self.loads.of(t as usize)), t));
+        homeless.arrange_by_key(|&t| (std::cmp::Reverse(self.loads.of(t as usize)), t));
         for task in homeless {
             let slot = self.nearest_open(task as usize, slots, slot_of_task, &sums);
             slot_of_task[task as usize] = slot;

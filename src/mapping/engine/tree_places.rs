@@ -5,6 +5,7 @@
 //! exclusive-or, one count of leading zeros and one table lookup, without a matrix.
 
 use super::Scale;
+use crate::base::sorting::Arrange;
 use crate::topology::Tree;
 use std::ops::Range;
 
@@ -36,7 +37,7 @@ impl TreePlaces {
                 (0..places.len() as u32).collect()
             };
             let mut by_group: Vec<u32> = (0..places.len() as u32).collect();
-            by_group.sort_by_key(|&k| (parent[k as usize], groups[k as usize], k));
+            by_group.arrange_by_key(|&k| (parent[k as usize], groups[k as usize], k));
             let (mut number, mut next_group) = (0u32, 0u32);
             let mut grouped = vec![0u32; places.len()];
             for i in 0..by_group.len() {

@@ -6,6 +6,7 @@
 //! into a 4×4×4 torus with all neighbours adjacent.
 
 use super::GridShape;
+use crate::base::sorting::Arrange;
 use crate::topology::Grid;
 
 /// A slot dimension, or half of a ring of four.
@@ -32,10 +33,10 @@ pub(crate) fn place_on_grid(shape: &GridShape, machine: &Grid) -> Option<Vec<u32
             _ => axes.push(Axis { length, wrap, dimension: k, half: 0 }),
         }
     }
-    axes.sort_by_key(|a| std::cmp::Reverse((a.length, a.wrap)));
+    axes.arrange_by_key(|a| std::cmp::Reverse((a.length, a.wrap)));
     // Rings before lines, and then long dimensions before short ones: they have the fewest choices.
     let mut order: Vec<usize> = (0..shape.dims.len()).collect();
-    order.sort_by_key(|&k| std::cmp::Reverse((shape.wrap[k], shape.dims[k])));
+    order.arrange_by_key(|&k| std::cmp::Reverse((shape.wrap[k], shape.dims[k])));
     let mut assignment = Assignment {
         shape,
         axes: &axes,

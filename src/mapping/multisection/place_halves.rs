@@ -1,5 +1,6 @@
 //! Splits a set of places into two compact halves.
 
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::{Distance, Rng};
 use crate::topology::Grid;
 
@@ -56,7 +57,7 @@ fn along_grid(places: &mut [u32], grid: &Grid, slots: &[u32]) {
     }
     let (k, _, start) = best;
     let length = grid.dims()[k] as u32;
-    places.sort_by_key(|&p| {
+    places.arrange_by_key(|&p| {
         let mut key = [0u32; 8];
         key[0] = (coordinate(p, k) + length - start) % length;
         for j in 0..grid.dims().len().min(7) {

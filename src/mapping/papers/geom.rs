@@ -10,6 +10,7 @@ use super::filled_problem::FilledProblem;
 use super::infeasible;
 use crate::base::error::Result;
 use crate::base::permutation::identity;
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::{Csr, Scale};
 use crate::mapping::geometric::detect;
 use crate::mapping::{Budget, Outcome, Problem};
@@ -115,13 +116,13 @@ impl<'a> Job<'a> {
 /// The indices of `lengths`, the longest first.
 pub(super) fn by_falling_length(lengths: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
-    order.sort_by_key(|&k| Reverse(lengths[k]));
+    order.arrange_by_key(|&k| Reverse(lengths[k]));
     order
 }
 
 /// Sorts ranks by one coordinate, ties by the others in order.
 pub(super) fn sort_ranks(ranks: &mut [u32], coordinates: &[Vec<u32>], dimension: usize) {
-    ranks.sort_by(|&a, &b| {
+    ranks.arrange_by(|&a, &b| {
         let (x, y) = (&coordinates[a as usize], &coordinates[b as usize]);
         x[dimension].cmp(&y[dimension]).then_with(|| x.cmp(y)).then(a.cmp(&b))
     });

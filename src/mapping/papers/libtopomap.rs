@@ -10,6 +10,7 @@ use super::filled_problem::FilledProblem;
 use super::quotient::volume;
 use crate::base::error::Result;
 use crate::base::permutation::{identity, inverse};
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::{Csr, Distance};
 use crate::mapping::{Budget, Outcome, Problem};
 use crate::topology::Network;
@@ -23,7 +24,7 @@ pub(super) fn greedy(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> 
     let mut place_of = vec![u32::MAX; n];
     let mut free: Vec<u32> = (0..n as u32).rev().collect();
     let mut by_volume = identity(n);
-    by_volume.sort_by_key(|&t| Reverse(volume(&filled.graph, t as usize)));
+    by_volume.arrange_by_key(|&t| Reverse(volume(&filled.graph, t as usize)));
     for &seed in &by_volume {
         if place_of[seed as usize] != u32::MAX {
             continue;
@@ -89,7 +90,7 @@ fn places_by_network(filled: &FilledProblem, network: &dyn Network) -> Vec<u32> 
         network.neighbours(v, &mut |other, _| visit(other));
     }));
     let mut places = identity(filled.len());
-    places.sort_by_key(|&p| number[filled.problem.places()[p as usize] as usize]);
+    places.arrange_by_key(|&p| number[filled.problem.places()[p as usize] as usize]);
     places
 }
 
@@ -118,12 +119,12 @@ fn rcm(n: usize, neighbours: impl Fn(usize, &mut dyn FnMut(usize))) -> Vec<u32> 
                     order.push(other as u32);
                 }
             });
-            order[start..].sort_by_key(|&other| (degree[other as usize], other));
+            order[start..].arrange_by_key(|&other| (degree[other as usize], other));
         }
         order
     };
     let mut starts = identity(n);
-    starts.sort_by_key(|&v| (degree[v as usize], v));
+    starts.arrange_by_key(|&v| (degree[v as usize], v));
     let mut done = vec![false; n];
     let mut order = Vec::with_capacity(n);
     for start in starts {

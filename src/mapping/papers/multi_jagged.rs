@@ -12,6 +12,7 @@ use super::geom::{Job, by_falling_length, sort_ranks};
 use super::hiertopomap::border;
 use crate::base::error::Result;
 use crate::base::permutation::identity;
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::cost;
 use crate::mapping::{Budget, Outcome, Problem};
 
@@ -98,7 +99,7 @@ fn slabs(job: &Job, sides: &[usize], dims: &[usize]) -> Vec<u32> {
             }
             continue;
         };
-        tasks.sort_by_key(|&t| (job.tasks[t as usize][side], t));
+        tasks.arrange_by_key(|&t| (job.tasks[t as usize][side], t));
         sort_ranks(&mut ranks, &job.ranks, dims[depth.min(dims.len() - 1)]);
         let at = |&task: &u32| job.tasks[task as usize][side];
         for slab in tasks.chunk_by(|a, b| at(a) == at(b)) {

@@ -7,6 +7,7 @@ use super::filled_problem::FilledProblem;
 use super::quotient::volume;
 use crate::base::error::Result;
 use crate::base::permutation::identity;
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::{Distance, GainHeap};
 use crate::mapping::{Budget, Outcome, Problem};
 
@@ -19,7 +20,7 @@ pub(super) fn map(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
     let mut place_of = vec![NONE; n];
     let mut free = identity(n);
     let mut seeds = identity(n);
-    seeds.sort_by_key(|&t| std::cmp::Reverse(volume(graph, t as usize)));
+    seeds.arrange_by_key(|&t| std::cmp::Reverse(volume(graph, t as usize)));
     let mut seeds = seeds.into_iter();
     let mut queue = GainHeap::default();
     queue.reset(n);

@@ -7,6 +7,7 @@
 use super::filled_problem::partition;
 use super::quotient::volume;
 use crate::base::permutation::identity;
+use crate::base::sorting::Arrange;
 use crate::mapping::Budget;
 use crate::mapping::engine::{Csr, Rng};
 use crate::mapping::multisection::Bisector;
@@ -111,9 +112,9 @@ fn exhaustive(graph: &Csr, arity: usize) -> Vec<Vec<u32>> {
     let mut order = identity(values.len());
     for rule in 0..3 {
         match rule {
-            0 => order.sort_by_key(|&g| (values[g as usize], g)),
-            1 => order.sort_by_key(|&g| (-values[g as usize], g)),
-            _ => order.sort_by_key(|&g| (-degree(g), g)),
+            0 => order.arrange_by_key(|&g| (values[g as usize], g)),
+            1 => order.arrange_by_key(|&g| (-values[g as usize], g)),
+            _ => order.arrange_by_key(|&g| (-degree(g), g)),
         }
         let mut used = vec![false; n];
         let mut chosen: Vec<Vec<u32>> = Vec::with_capacity(n / arity);
@@ -175,7 +176,7 @@ fn by_buckets(graph: &Csr, rng: &mut Rng) -> Vec<Vec<u32>> {
 fn fast(graph: &Csr, arity: usize, budget: &Budget) -> Vec<Vec<u32>> {
     let n = graph.len();
     let mut order = identity(n);
-    order.sort_by_key(|&v| Reverse(volume(graph, v as usize)));
+    order.arrange_by_key(|&v| Reverse(volume(graph, v as usize)));
     let mut used = vec![false; n];
     let mut near = Near { sum: vec![0; n], touched: Vec::new() };
     let (mut first, mut first_free) = (0, 0u32);

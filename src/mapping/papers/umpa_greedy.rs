@@ -12,6 +12,7 @@ use super::network_search::NetworkSearch;
 use super::placed_groups::{NONE, PlacedGroups};
 use super::quotient::{Quotient, volume};
 use crate::base::error::Result;
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::GainHeap;
 use crate::mapping::{Budget, Outcome, Problem};
 use std::cmp::Reverse;
@@ -33,7 +34,7 @@ fn grow<'a>(filled: &'a FilledProblem<'a>, nodes: &'a Quotient, seeds: usize) ->
     let mut search = NetworkSearch::new(filled, nodes);
     let mut placed = PlacedGroups::new(filled, nodes);
     let mut by_volume: Vec<usize> = (0..n).collect();
-    by_volume.sort_by_key(|&group| Reverse(volume(graph, group)));
+    by_volume.arrange_by_key(|&group| Reverse(volume(graph, group)));
     let mut by_volume = by_volume.into_iter();
     let mut queue = GainHeap::default();
     queue.reset(n);

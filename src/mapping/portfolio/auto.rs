@@ -5,6 +5,7 @@ use super::generators::candidates;
 use super::objectives::{lower_largest, lower_links};
 use super::polish;
 use crate::base::error::Result;
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::Prepared;
 use crate::mapping::evaluation::value;
 use crate::mapping::papers::umpa_congestion;
@@ -71,7 +72,7 @@ fn by_hops(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
             (if compared { prepared.cost(&candidate.place_of) } else { 0 }, candidate)
         })
         .collect();
-    list.sort_by_key(|(cost, _)| *cost);
+    list.arrange_by_key(|(cost, _)| *cost);
     // The best is refined. Local search improves a placement by the stencil alone less than others:
     // where such a placement is the best, the next one is refined too, unless it is much worse.
     // A folded grid is improved even less. If it keeps most neighbours together, the others are no better.

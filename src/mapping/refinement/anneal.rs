@@ -27,8 +27,9 @@ const ENTRIES: usize = 4096;
 
 /// −ln(u) for evenly spaced u. The crate's own logarithm and power are used here: the system's differ
 /// between machines by a last bit, and the same seed has to give the same mapping everywhere.
-static DRAWS: LazyLock<[f64; ENTRIES]> =
-    LazyLock::new(|| std::array::from_fn(|k| -libm::log((k as f64 + 0.5) / ENTRIES as f64)));
+static DRAWS: LazyLock<Box<[f64; ENTRIES]>> = LazyLock::new(|| {
+    Box::new(std::array::from_fn(|k| -libm::log((k as f64 + 0.5) / ENTRIES as f64)))
+});
 
 impl<D: Distance, N: Near> Refiner<D, N> for Annealing {
     fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128 {
@@ -47,7 +48,7 @@ fn run<D: Distance, N: Near>(
     schedule: &mut Annealing,
     placement: &mut Placement,
 ) -> i128 {
-    let (budget, pinned, draws) = (space.budget, space.pinned, &*DRAWS);
+    let (budget, pinned, draws) = (space.budget, space.pinned, &**DRAWS);
     let rng = &mut schedule.rng.clone();
     let is_pinned = |t: u32| pinned.get(t as usize).copied().unwrap_or(false);
     let movable: Vec<u32> = (0..graph.len() as u32)

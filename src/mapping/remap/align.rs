@@ -4,6 +4,7 @@
 //! to the child from which most of them come. The largest overlap comes first.
 
 use super::{NONE, OldPlaces};
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::{Prepared, TreePlaces};
 use std::ops::Range;
 
@@ -72,7 +73,7 @@ impl Exchange<'_> {
             }
             overlaps.extend(from.into_iter().map(|(b, count)| (count, a, b)));
         }
-        overlaps.sort_by_key(|&(count, a, b)| (std::cmp::Reverse(count), a != b, a, b));
+        overlaps.arrange_by_key(|&(count, a, b)| (std::cmp::Reverse(count), a != b, a, b));
         let shift = self.tree.shifts[level];
         let alike = |a: usize, b: usize| self.tree.alike(&children[a], &children[b], shift);
         for (_, a, b) in overlaps {

@@ -10,6 +10,7 @@
 use super::decomposition::{Decomposition, Parts};
 use super::node_groups::NodeGroup;
 use super::points::Points;
+use crate::base::sorting::Arrange;
 
 /// Cuts grid and nodes in two by planes.
 pub(super) const HYPERPLANE: Decomposition = Decomposition {
@@ -69,7 +70,7 @@ impl Cut {
             plane(*a).total_cmp(&plane(*b)).then(layers[*b].len().cmp(&layers[*a].len()))
         };
         let mut by_cost: Vec<usize> = (0..d).collect();
-        by_cost.sort_by(cheaper);
+        by_cost.arrange_by(cheaper);
         let outermost = groups[1..].iter().map(|group| group.parts).min().unwrap_or(0);
         let mut sum = 0;
         let splits: Vec<(usize, usize)> = (1..groups.len())

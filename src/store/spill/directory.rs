@@ -4,6 +4,7 @@ use super::layout;
 use super::part::Part;
 use super::read::read;
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::sorting::Arrange;
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
@@ -75,7 +76,7 @@ pub fn scan(directory: &Path, user: u32) -> Result<Vec<SpillFile>> {
             found.push(file);
         }
     }
-    found.sort_by(|a, b| (a.job, a.process, &a.path).cmp(&(b.job, b.process, &b.path)));
+    found.arrange_by(|a, b| (a.job, a.process, &a.path).cmp(&(b.job, b.process, &b.path)));
     Ok(found)
 }
 

@@ -7,6 +7,7 @@ use super::joined_record::{best_of, join};
 use super::part::Part;
 use super::waiting_parts::{Waiting, remove_all};
 use crate::base::error::{Error, Result};
+use crate::base::sorting::Arrange;
 use crate::store::{LaunchMode, Past, Record, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -111,7 +112,7 @@ pub fn collect(
         parts.retain(|p| p.about.job == job.job);
         job.parts = best_of(parts);
     }
-    jobs.sort_by_key(|j| (j.job.started_at, j.job.id));
+    jobs.arrange_by_key(|j| (j.job.started_at, j.job.id));
     (jobs, strays, errors)
 }
 

@@ -4,6 +4,7 @@ use super::directory::open_own;
 use super::part::{Part, decode_parts, encode_parts, read_parts};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
+use crate::base::sorting::Arrange;
 use crate::store::Store;
 use crate::store::others::check_folder;
 use std::path::{Path, PathBuf};
@@ -64,7 +65,7 @@ impl Waiting {
                 (rest.ends_with(ENDING) && job.is_none_or(|j| j == id)).then(|| (id, entry.path()))
             })
             .collect();
-        found.sort();
+        found.arrange();
         found
     }
 

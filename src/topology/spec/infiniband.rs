@@ -15,6 +15,7 @@
 use super::wiring::Wiring;
 use super::{bad, ib_description, ib_ports, in_file, in_line, read_text};
 use crate::Result;
+use crate::base::sorting::Arrange;
 use crate::topology::{NetworkGraph, Topology};
 use std::collections::HashMap;
 
@@ -143,7 +144,7 @@ pub(super) fn parse(text: &str, label: String, dialect: Dialect) -> Result<Netwo
         }
     }
     // The end that comes first in the file counts.
-    fabric.links.sort_by_key(|link| link.ends);
+    fabric.links.arrange_by_key(|link| link.ends);
     fabric.links.dedup_by_key(|link| link.ends);
     wire(&fabric, dialect)?.build(label)
 }

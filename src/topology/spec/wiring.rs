@@ -6,6 +6,7 @@
 
 use super::bad;
 use crate::Result;
+use crate::base::sorting::Arrange;
 use crate::topology::NetworkGraph;
 use crate::topology::network::is_bandwidth;
 use std::collections::HashMap;
@@ -106,7 +107,7 @@ impl Wiring {
 
     fn usual_bandwidth(&self) -> f64 {
         let mut known: Vec<f64> = self.links.iter().filter_map(|link| link.2).collect();
-        known.sort_by(f64::total_cmp);
+        known.arrange_by(f64::total_cmp);
         known.get(known.len() / 2).copied().unwrap_or(1.0)
     }
 }

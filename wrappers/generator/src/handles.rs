@@ -119,10 +119,12 @@ impl Row<'_> {
                 format!("fn {name}(number: c_int) -> {handle} {{ {handle}(number) }}")
             }
             "to_c" => format!(
-                "fn {name}(number: c_int) -> {0} {{ {1} {0}(FUNCTION.to_c(number).unwrap_or({2})) }}",
+                "#[inline({3})]\n    fn {name}(number: c_int) -> {0} {{ {1} {0}(FUNCTION.to_c(number).unwrap_or({2})) }}",
                 handle()?,
                 conversion(value),
-                if value.ends_with('?') { "number as usize" } else { "0" }
+                if value.ends_with('?') { "number as usize" } else { "0" },
+                // Each message has a communicator and a datatype. For the others a call costs less than the code.
+                if matches!(self.rust_type, "Comm" | "Datatype") { "always" } else { "never" }
             ),
             "to_fortran" if value == "=" => {
                 format!("fn {name}(handle: {}) -> c_int {{ handle.0 }}", handle()?)

@@ -16,6 +16,7 @@ use crate::mpi::abi::Abi;
 use crate::sys::message;
 use crate::sys::node;
 use libc::c_int;
+use rw::base::sorting::Arrange;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -366,7 +367,7 @@ fn addresses() -> Vec<IpAddr> {
         }
         libc::freeifaddrs(list);
     }
-    found.sort_by_key(|address| (address.is_loopback(), address.is_ipv6()));
+    found.arrange_by_key(|address| (address.is_loopback(), address.is_ipv6()));
     found.truncate(MOST_ADDRESSES);
     found
 }

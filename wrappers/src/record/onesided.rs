@@ -103,7 +103,10 @@ impl<A: Abi> Transfer<A> {
         };
         let sent = at_hand(self.sent, Kind::OneSided as usize)?;
         let fetched = at_hand(self.fetched, layout::FETCHED)?;
-        for (cell, bytes) in [sent, fetched].into_iter().flatten() {
+        if let Some((cell, bytes)) = sent {
+            cell.add(bytes, 1);
+        }
+        if let Some((cell, bytes)) = fetched {
             cell.add(bytes, 1);
         }
         Some(())
@@ -131,8 +134,9 @@ impl<A: Abi> Transfer<A> {
         });
     }
 
-    /// Counts the call.
-    #[inline(always)]
+    /// Counts the call. Only the wrappers of Fortran use this function. It is not a part of them, because there are
+    /// a hundred of them for each MPI library.
+    #[inline(never)]
     pub fn now(&self) {
         if self.again().is_none() {
             self.first();

@@ -41,27 +41,16 @@ impl<A: Abi> Uniform<A> {
     /// communicator to use. Otherwise returns `None` and counts nothing.
     #[inline(always)]
     pub fn again(&self, nonblocking: bool) -> Option<A::Comm> {
-        let thread = thread::current();
-        // SAFETY: the ways of this thread's block, which lives as long as the process.
-        let ways = unsafe { thread.ways.load(Ordering::Relaxed).as_ref() }?;
-        let node = communicators::known(thread, self.comm.bits())?;
-        let number = node.value.number.load(Ordering::Relaxed);
-        let calls = ways.again(&self.arguments(number, nonblocking))?;
-        calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        Some(A::Comm::from_bits(node.value.effective.load(Ordering::Relaxed)))
+        let what = packed(self.operation, nonblocking, self.root);
+        let op = self.op.map_or(0, Handle::bits);
+        counted_again::<A>(self.comm, what, self.count, self.datatype, op)
     }
 
-    /// The arguments of the call, as the key of the first table of [`Ways`].
-    #[inline(always)]
+    /// The arguments of the call, as the key of the first table of [`Ways`](crate::record::ways::Ways).
     fn arguments(&self, communicator: u64, nonblocking: bool) -> Arguments {
-        [
-            communicator,
-            packed(self.operation, nonblocking, self.root),
-            self.count as u64,
-            self.datatype.bits(),
-            self.op.map_or(0, Handle::bits),
-            thread::FREED.load(Ordering::Acquire),
-        ]
+        let what = packed(self.operation, nonblocking, self.root);
+        let op = self.op.map_or(0, Handle::bits);
+        arguments(communicator, what, self.count, self.datatype.bits(), op)
     }
 
     /// Counts a call that [`again`](Self::again) could not count. Returns the communicator to use.
@@ -69,10 +58,13 @@ impl<A: Abi> Uniform<A> {
         self.record(Out::Now(nonblocking))
     }
 
-    /// Counts the call now. Returns the communicator to use.
+    /// Counts the call now. Returns the communicator to use. For the wrappers of Fortran: they share one function,
+    /// because there are hundreds of them for each MPI library. Its arguments fit into registers.
     #[inline(always)]
     pub fn now(&self, nonblocking: bool) -> A::Comm {
-        self.again(nonblocking).unwrap_or_else(|| self.first(nonblocking))
+        let what = packed(self.operation, nonblocking, self.root);
+        let op = self.op.map_or(0, Handle::bits);
+        counted::<A>(self.comm, what, self.count, self.datatype, op)
     }
 
     /// Plans the call of a persistent request. Returns the communicator to use.
@@ -137,8 +129,63 @@ impl<A: Abi> Uniform<A> {
     }
 }
 
+#[inline(always)]
 fn packed(operation: Operation, nonblocking: bool, root: c_int) -> u64 {
     operation as u64 | u64::from(nonblocking) << 8 | u64::from(root as u32) << 16
+}
+
+#[inline(always)]
+fn arguments(communicator: u64, what: u64, count: i64, datatype: u64, op: u64) -> Arguments {
+    [communicator, what, count as u64, datatype, op, thread::FREED.load(Ordering::Acquire)]
+}
+
+/// See [`Uniform::again`]. `what` is from [`packed`], and `op` 0 without an operation.
+#[inline(always)]
+fn counted_again<A: Abi>(
+    comm: A::Comm,
+    what: u64,
+    count: i64,
+    datatype: A::Datatype,
+    op: u64,
+) -> Option<A::Comm> {
+    let thread = thread::current();
+    // SAFETY: the ways of this thread's block, which lives as long as the process.
+    let ways = unsafe { thread.ways.load(Ordering::Relaxed).as_ref() }?;
+    let node = communicators::known(thread, comm.bits())?;
+    let number = node.value.number.load(Ordering::Relaxed);
+    let calls = ways.again(&arguments(number, what, count, datatype.bits(), op))?;
+    calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    Some(A::Comm::from_bits(node.value.effective.load(Ordering::Relaxed)))
+}
+
+/// See [`Uniform::now`].
+#[inline(never)]
+fn counted<A: Abi>(
+    comm: A::Comm,
+    what: u64,
+    count: i64,
+    datatype: A::Datatype,
+    op: u64,
+) -> A::Comm {
+    match counted_again::<A>(comm, what, count, datatype, op) {
+        Some(comm) => comm,
+        None => counted_first::<A>(comm, what, count, datatype, op),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn counted_first<A: Abi>(
+    comm: A::Comm,
+    what: u64,
+    count: i64,
+    datatype: A::Datatype,
+    op: u64,
+) -> A::Comm {
+    let Some(&operation) = Operation::ALL.get(what as usize & 0xFF) else { return comm };
+    let op = (op != 0).then(|| A::Op::from_bits(op));
+    let root = (what >> 16) as u32 as c_int;
+    Uniform::<A> { comm, operation, root, count, datatype, op }.first(what >> 8 & 1 != 0)
 }
 
 /// The key under which calls are counted together.

@@ -61,12 +61,13 @@ older! {
     "timer_settime" "2.3.3" "-1"
 }
 
-/// Makes each function of this file the one that this shared object calls by the name of the C library.
+/// Makes each function of this file the one that this shared object calls by the name of the C library. The symbols
+/// are weak, because the standard library declares some of them so, and both have to agree in one object file.
 macro_rules! instead_of {
     ($($name:literal $here:path)*) => {$(
         global_asm!(
             ".text",
-            concat!(".globl ", $name),
+            concat!(".weak ", $name),
             concat!(".hidden ", $name),
             concat!(".type ", $name, ",@function"),
             concat!($name, ":"),
@@ -235,12 +236,13 @@ mod tests {
     #[test]
     fn the_unwinder_finds_frames_without_help_of_the_loader() {
         let mut found = std::mem::MaybeUninit::<FoundObject>::zeroed();
+        let mut nothing = std::mem::MaybeUninit::<FoundObject>::zeroed();
         let here = the_unwinder_finds_frames_without_help_of_the_loader as *const c_void;
         // SAFETY: an address of this program, a place for the answer, and no address of any object.
         unsafe {
             assert_eq!(find_object(here, found.as_mut_ptr()), 0);
             assert!(!found.assume_init().eh_frame.is_null());
-            assert_eq!(find_object(std::ptr::null(), found.as_mut_ptr()), -1);
+            assert_eq!(find_object(std::ptr::null(), nothing.as_mut_ptr()), -1);
         }
         assert!(std::panic::catch_unwind(|| panic!("on purpose")).is_err());
     }

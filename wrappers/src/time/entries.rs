@@ -24,30 +24,43 @@ const LONGEST_WAIT: u32 = 64;
 /// most programs call few entry points often.
 const PART: f64 = 0.5;
 
-/// What is known of one entry point.
+/// What is known of one entry point. All values are 0 at first, so that the table takes no place in the file.
 struct Entry {
     calls: AtomicU64,
-    /// How many calls may be timed so far.
-    allowed: AtomicU64,
+    /// How many calls may be timed so far, without the first batch.
+    beyond: AtomicU64,
     /// When the present batch began, in nanoseconds; 0 for the first one.
     since: AtomicU64,
     is_busy: AtomicBool,
     /// The entry point is in the list of those that are or were busy.
     is_listed: AtomicBool,
-    /// For how many calls of [`retry`] the entry point waits after the present batch, and how many of them are
-    /// left.
-    wait: AtomicU32,
+    /// For how many calls of [`retry`] the entry point waits after the present batch, less one, and how many of them
+    /// are left.
+    further_waits: AtomicU32,
     left: AtomicU32,
+}
+
+impl Entry {
+    /// How many calls may be timed so far.
+    fn allowed(&self) -> u64 {
+        FIRST_BATCH + self.beyond.load(Ordering::Acquire)
+    }
+
+    /// Lets this many calls be timed, at least [`FIRST_BATCH`]: an entry point is busy, or has a second batch, only
+    /// after the first one.
+    fn allow(&self, calls: u64) {
+        self.beyond.store(calls.saturating_sub(FIRST_BATCH), Ordering::Release);
+    }
 }
 
 static ENTRIES: [Entry; MOST] = [const {
     Entry {
         calls: AtomicU64::new(0),
-        allowed: AtomicU64::new(FIRST_BATCH),
+        beyond: AtomicU64::new(0),
         since: AtomicU64::new(0),
         is_busy: AtomicBool::new(false),
         is_listed: AtomicBool::new(false),
-        wait: AtomicU32::new(1),
+        further_waits: AtomicU32::new(0),
         left: AtomicU32::new(0),
     }
 }; MOST];
@@ -89,9 +102,7 @@ pub fn retry(visit: impl Fn(usize)) {
             entry.left.store(left - 1, Ordering::Relaxed);
             return;
         }
-        entry
-            .allowed
-            .store(entry.calls.load(Ordering::Relaxed) + SMALLEST_BATCH, Ordering::Relaxed);
+        entry.allow(entry.calls.load(Ordering::Relaxed) + SMALLEST_BATCH);
         entry.since.store(time, Ordering::Relaxed);
         entry.is_busy.store(false, Ordering::Release);
         visit(index);
@@ -116,7 +127,7 @@ pub fn call(index: usize) -> Verdict {
         return Verdict::Busy;
     }
     let number = entry.calls.fetch_add(1, Ordering::Relaxed);
-    if number < entry.allowed.load(Ordering::Relaxed) {
+    if number < entry.allowed() {
         return Verdict::Timed;
     }
     let verdict = next_batch(entry, number);
@@ -131,7 +142,7 @@ pub fn call(index: usize) -> Verdict {
 /// decides. Calls that other threads make meanwhile are timed.
 #[cold]
 fn next_batch(entry: &Entry, number: u64) -> Verdict {
-    let allowed = entry.allowed.load(Ordering::Acquire);
+    let allowed = entry.allowed();
     if number != allowed {
         return Verdict::Timed;
     }
@@ -144,13 +155,13 @@ fn next_batch(entry: &Entry, number: u64) -> Verdict {
     let next = (f64::from_bits(ALLOWANCE.load(Ordering::Acquire)) * took.min(LARGEST_BATCH_SECONDS))
         as u64;
     if next >= SMALLEST_BATCH {
-        entry.wait.store(1, Ordering::Relaxed);
-        entry.allowed.store(allowed + next, Ordering::Release);
+        entry.further_waits.store(0, Ordering::Relaxed);
+        entry.allow(allowed + next);
         return Verdict::Timed;
     }
-    let wait = entry.wait.load(Ordering::Relaxed);
+    let wait = entry.further_waits.load(Ordering::Relaxed) + 1;
     entry.left.store(wait, Ordering::Relaxed);
-    entry.wait.store((2 * wait).min(LONGEST_WAIT), Ordering::Relaxed);
+    entry.further_waits.store((2 * wait).min(LONGEST_WAIT) - 1, Ordering::Relaxed);
     entry.is_busy.store(true, Ordering::Release);
     Verdict::BusyNow
 }

@@ -1,0 +1,89 @@
+"""Other systems in folders: Debian releases that debootstrap makes, and commands that run in them.
+
+A system is made once and kept in the cache. Each test works on a copy of its own, which an overlay makes: what the test
+changes is gone when its last command has ended. The packages come from the mirror of this machine.
+"""
+
+import glob
+import os
+import re
+import subprocess
+
+# What a system needs to compile and run an MPI program, and the program that its users load modules with. EasyBuild
+# needs Python.
+PACKAGES = ["gcc", "libc6-dev", "openmpi-bin", "libopenmpi-dev"]
+RELEASES = {"bullseye": ["environment-modules"], "bookworm": ["lmod", "python3", "file"]}
+DONE = ".rankweave-packages"
+
+
+def mirror():
+    """The address of Debian's packages in the configuration of apt; None on other systems."""
+    for path in ["/etc/apt/sources.list", *glob.glob("/etc/apt/sources.list.d/*.sources"),
+                 *glob.glob("/etc/apt/sources.list.d/*.list")]:
+        try:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+        except OSError:
+            continue
+        match = re.search(r"^(?:URIs:|deb(?: \[[^]]*\])?)\s*(\S+/debian)/?(?:\s|$)", text, re.MULTILINE)
+        if match:
+            return match[1]
+    return None
+
+
+class System:
+    """A Debian release in a folder of the cache."""
+
+    def __init__(self, cache, release):
+        self.release = release
+        self.folder = os.path.join(cache, "systems", release)
+        self.layers = os.path.join(cache, "systems", f"{release}.layers")
+
+    def make(self):
+        """Makes the system if it is not there yet. Returns why this is not possible, or None."""
+        packages = PACKAGES + RELEASES[self.release]
+        done = os.path.join(self.folder, DONE)
+        if os.path.exists(done):
+            with open(done, encoding="utf-8") as file:
+                if file.read().split() == packages:
+                    return None
+        address = mirror()
+        if address is None:
+            return "the configuration of apt names no mirror of Debian"
+        if not os.path.exists(os.path.join(self.folder, "usr/bin/apt-get")):
+            os.makedirs(self.folder, exist_ok=True)
+            made = subprocess.run(["debootstrap", "--variant=minbase", self.release, self.folder, address],
+                                  capture_output=True, text=True, check=False)
+            if made.returncode != 0:
+                return f"debootstrap failed: {made.stdout.strip().splitlines()[-1:]}"
+        install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes",
+                   "--no-install-recommends", *packages]
+        installed = self.enter(install, self.folder, limit=1800)
+        if installed.returncode != 0:
+            return f"apt-get failed: {installed.stderr.strip().splitlines()[-1:]}"
+        with open(done, "w", encoding="utf-8") as file:
+            file.write(" ".join(packages))
+        return None
+
+    @staticmethod
+    def enter(command, folder, limit=300, mounts=""):
+        """Runs a command with `folder` as its root, in a mount and process namespace of its own."""
+        script = (f"{mounts} mount --rbind /dev {folder}/dev && mount --rbind /sys {folder}/sys && "
+                  f"mount -t tmpfs tmpfs {folder}/tmp && "
+                  f"mount -t proc proc {folder}/proc && exec chroot {folder} \"$@\"")
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8",
+                       "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                       "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+                       "OMPI_MCA_btl_base_warn_component_unused": "0"}
+        return subprocess.run(
+            ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script, "sh", *command],
+            capture_output=True, text=True, errors="replace", env=environment, timeout=limit, check=False)
+
+    def run(self, files, script, limit=300):
+        """Runs a shell script in a copy of the system that has the folder `files` as /mnt."""
+        over = self.layers
+        os.makedirs(over, exist_ok=True)
+        mounts = (f"mount -t tmpfs tmpfs {over} && mkdir {over}/up {over}/work {over}/root && "
+                  f"mount -t overlay overlay -o lowerdir={self.folder},upperdir={over}/up,workdir={over}/work "
+                  f"{over}/root && mount --bind {files} {over}/root/mnt && ")
+        return self.enter(["bash", "-c", script], f"{over}/root", limit, mounts)
