@@ -36,7 +36,9 @@ def several_runs(tool, results, stack, work, where, calls, runs):
     for run in range(runs):
         store = os.path.join(work, f"threads-{stack.name}-{where}-{run}")
         command = stack.launch(NP, {"LD_PRELOAD": tool.library, "RANKWEAVE_MODE": "record",
-                                    "RANKWEAVE_STORE": store},
+                                    "RANKWEAVE_STORE": store,
+                                    # Nobody waits for another process (waiting_ucx.c).
+                                    **({"WAIT_BUSY": "1"} if where == "self" else {})},
                                [stack.program("sendrecv_threads.c"), str(calls), where])
         outcome = stacks.execute(command, stack.environment(), TIMEOUT)
         outcome.command = shlex.join(command)
