@@ -19,6 +19,9 @@ pub(super) struct Amount {
     pub(super) half: bool,
 }
 
+/// Row, column, and the number of bytes between the two.
+type Cell = (u32, u32, Amount);
+
 impl Amount {
     /// The number with half a byte rounded up.
     pub(super) fn rounded(self) -> u64 {
@@ -78,7 +81,7 @@ impl<'a> Source<'a> {
         &self,
         fields: fn(&'a str) -> I,
         expected: &str,
-    ) -> Result<(usize, Vec<(u32, u32, Amount)>)> {
+    ) -> Result<(usize, Vec<Cell>)> {
         let mut cells = Vec::new();
         let (mut tasks, mut rows) = (0, 0);
         for line in self.content_lines("#") {

@@ -17,7 +17,7 @@ impl ByteSum {
 
     /// The whole number, if it is one.
     pub fn whole(self) -> Option<u128> {
-        (self.halves % 2 == 0).then_some(self.halves / 2)
+        (self.halves.is_multiple_of(2)).then_some(self.halves / 2)
     }
 
     /// The nearest real number.
@@ -34,7 +34,7 @@ impl PartialEq<u128> for ByteSum {
 
 impl fmt::Display for ByteSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.halves / 2, if self.halves % 2 == 0 { "" } else { ".5" })
+        write!(f, "{}{}", self.halves / 2, if self.halves.is_multiple_of(2) { "" } else { ".5" })
     }
 }
 
