@@ -134,6 +134,21 @@ fn a_node_at_hand_tells_what_it_is() {
     });
 }
 
+/// A thread that keeps the address of a node sees by its key that the object is gone, also if no other object has
+/// taken the place.
+#[test]
+fn a_node_at_hand_tells_that_its_object_is_gone() {
+    check("gone", || {
+        let (old, ..) = handles(4);
+        let table = Arc::new(Numbers::new());
+        let kept = put(&table, old);
+        let changing = table.clone();
+        let thread = thread::spawn(move || changing.remove(old, |_| Some(())));
+        thread.join().unwrap().unwrap();
+        assert!(!kept.is(old));
+    });
+}
+
 /// The home of an object becomes that of another object, while readers look for both and for one in the chain.
 #[test]
 fn a_home_is_used_again() {
