@@ -17,18 +17,12 @@ impl ByteSum {
 
     /// The whole number, if it is one.
     pub fn whole(self) -> Option<u128> {
-        (self.halves.is_multiple_of(2)).then_some(self.halves / 2)
+        self.halves.is_multiple_of(2).then_some(self.halves / 2)
     }
 
     /// The nearest real number.
     pub fn real(self) -> f64 {
         self.halves as f64 / 2.0
-    }
-}
-
-impl PartialEq<u128> for ByteSum {
-    fn eq(&self, other: &u128) -> bool {
-        self.whole() == Some(*other)
     }
 }
 
@@ -56,6 +50,7 @@ mod tests {
         assert_eq!(ByteSum::new(7, 1).to_string(), "7");
         assert_eq!(ByteSum::new(7, 2).to_string(), "3.5");
         assert_eq!((ByteSum::new(7, 2).real(), ByteSum::new(7, 2).whole()), (3.5, None));
-        assert!(ByteSum::new(8, 2) == 4 && ByteSum::new(8, 2) == ByteSum::new(4, 1));
+        assert_eq!(ByteSum::new(8, 2), ByteSum::new(4, 1));
+        assert_eq!(ByteSum::new(8, 2).whole(), Some(4));
     }
 }

@@ -16,7 +16,8 @@ pub(super) struct Congestion {
     pub amc: f64,
 }
 
-/// Routes every pair; the loads are in the unit of the matrix. The caller has checked the mapping, and that all bytes fit into 64 bits.
+/// Routes every pair; the loads are in the unit of the matrix. The caller has checked the mapping, and that all
+/// bytes fit into 64 bits.
 pub(super) fn of_links(
     matrix: &SparseMatrix,
     network: &dyn Network,
