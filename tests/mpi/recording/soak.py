@@ -17,6 +17,10 @@ from recording import churn, expected
 # Rank 0 stays in a shuffled launch, so the ranks of two other tasks are needed. MPICH waits without sleeping: more
 # threads than two make fewer objects, not more.
 NP, THREADS, ROUNDS, KINDS = 3, 2, 10, "ccctronfge"
+# MPICH 4.0.2 and 5.0.2 crash without the library, in free() below MPI_Comm_free, where threads open files while others
+# make communicators, if there are more processes than processors: ten of ten launches with `f` and such kinds within
+# 100 s, and none of thirteen with `f` alone or without it.
+KINDS_MPICH = KINDS.replace("f", "")
 SECONDS, SECONDS_FULL = 6, 1800
 # What the allocator may add by chance, in KiB. The short test finds only leaks of many KiB for each object.
 CHANCE = 1024
@@ -49,13 +53,14 @@ def run(tool, results, stack, work, full):
         results.add(f"{stack.name} compiles churn.c", [problem])
         return
     seconds = SECONDS_FULL if full else SECONDS
+    kinds = KINDS_MPICH if stack.name.startswith("mpich") else KINDS
     label = f"{stack.name} soak of {seconds} s"
     directory = os.path.join(work, label.replace(" ", "-"))
     store = os.path.join(directory, "store")
     os.makedirs(directory)
 
     def launch(variables, length):
-        words = [str(word) for word in (THREADS, ROUNDS, 1, KINDS, length)]
+        words = [str(word) for word in (THREADS, ROUNDS, 1, kinds, length)]
         command = stack.launch(NP, variables, [stack.program("churn.c"), *words])
         outcome = stacks.execute(command, stack.environment(), length + PATIENCE, cwd=directory)
         outcome.command = shlex.join(command)
