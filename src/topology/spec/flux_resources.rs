@@ -14,6 +14,7 @@
 //! Source: Flux RFC 20 (Resource Set Specification, version 1), RFC 22 (idsets), RFC 29 (hostlists), RFC 4 and the JSON
 //! Graph Format of flux-sched.
 
+use super::hostlist::HostLists;
 use super::labels::{LabelledHosts, is_place};
 use super::slurm_layout::Layout;
 use super::yaml::{hosts, load, text};
@@ -56,7 +57,7 @@ fn parse(content: &str) -> Result<Layout> {
 
 /// The hosts, and their names by rank. Each rank has a name in the file, so that there are not more ranks than names.
 fn ranks(execution: &Yaml) -> Result<(LabelledHosts, BTreeMap<u64, String>)> {
-    let mut names = hosts(&execution["nodelist"])?.into_iter();
+    let mut names = hosts(&execution["nodelist"], &HostLists::new())?.into_iter();
     let mut all = LabelledHosts::default();
     let mut name_of_rank = BTreeMap::new();
     for entry in execution["R_lite"].as_vec().into_iter().flatten() {

@@ -2,16 +2,46 @@
 
 use super::usage;
 use crate::Result;
+use std::cell::Cell;
+use std::ops::RangeInclusive;
 
-/// More hosts than this in one list are refused.
-const MAX_HOSTS: usize = 1 << 22;
+/// More hosts than this in one list, or in all lists of a file together, are refused: three times the nodes of
+/// the largest cluster that is known (Fugaku, 158 976).
+const MAX_HOSTS: usize = 1 << 19;
 
-/// The hosts of a list of names with commas between them, in the order of the list. A name may have any number
-/// of brackets with ranges. It stands for all combinations of their numbers, and the last bracket varies
+/// More brackets than this in one name are refused.
+const MAX_BRACKETS: usize = 16;
+
+/// Numbers with more digits than this are refused. Without a limit, leading zeros would make long names from a short
+/// text.
+const MAX_DIGITS: usize = 20;
+
+/// The host lists of one file, which are bounded together.
+pub(super) struct HostLists {
+    /// How many hosts the lists that follow may name.
+    left: Cell<usize>,
+}
+
+impl HostLists {
+    /// No list was read yet.
+    pub(super) fn new() -> HostLists {
+        HostLists { left: Cell::new(MAX_HOSTS) }
+    }
+
+    /// The hosts of one more list.
+    pub(super) fn expand(&self, list: &str) -> Result<Vec<String>> {
+        let hosts = expand_at_most(list, self.left.get())?;
+        self.left.set(self.left.get() - hosts.len());
+        Ok(hosts)
+    }
+}
+
+/// The hosts of a list of names with commas between them, in the order of the list. A name may have several
+/// brackets with ranges. It stands for all combinations of their numbers, and the last bracket varies
 /// fastest. Numbers keep their leading zeros.
 ///
-/// Errors: brackets that do not match, a text in brackets that is not a range, an empty name, more than
-/// 4 million hosts.
+/// Errors: brackets that do not match, a text in brackets that is not a range, an empty name, more than 16
+/// brackets in a name, more than 524 288 hosts.
 pub fn expand(list: &str) -> Result<Vec<String>> {
     expand_at_most(list, MAX_HOSTS)
 }
@@ -46,48 +76,53 @@ fn expand_one(pattern: &str, most: usize, hosts: &mut Vec<String>) -> Result<()>
     if pattern.is_empty() {
         return Err(usage("a host list has an empty name"));
     }
+    let too_many = || usage(format!("a host list names more than {most} hosts with '{pattern}'"));
+    let left = (most - hosts.len()) as u64;
     let mut names = vec![String::new()];
     let mut rest = pattern;
+    let mut brackets = 0;
     while let Some((head, tail)) = rest.split_once('[') {
-        let Some((ranges, after)) = tail.split_once(']') else {
+        let Some((list, after)) = tail.split_once(']') else {
             return Err(usage(format!("'[' without ']' in the host list '{pattern}'")));
         };
-        let mut numbers = Vec::new();
-        for range in ranges.split(',') {
-            expand_range(range.trim(), most, &mut numbers)?;
+        brackets += 1;
+        if brackets > MAX_BRACKETS {
+            return Err(usage(format!("'{pattern}' has more than {MAX_BRACKETS} brackets")));
         }
-        if names.len().saturating_mul(numbers.len()) > most {
-            return Err(usage(format!("'{pattern}' names more than {most} hosts")));
+        let ranges = list.split(',').map(|text| range(text.trim())).collect::<Result<Vec<_>>>()?;
+        let numbers = ranges.iter().map(|(all, _)| all.end() - all.start());
+        let count = numbers.fold(ranges.len() as u64, u64::saturating_add);
+        if count.saturating_mul(names.len() as u64) > left {
+            return Err(too_many());
         }
-        names = names
-            .iter()
-            .flat_map(|name| numbers.iter().map(move |number| format!("{name}{head}{number}")))
-            .collect();
+        // The numbers are written into the names, and not kept.
+        let mut longer = Vec::with_capacity(names.len() * count as usize);
+        for name in &names {
+            for (all, width) in &ranges {
+                longer.extend(all.clone().map(|n| format!("{name}{head}{n:0width$}")));
+            }
+        }
+        names = longer;
         rest = after;
     }
-    if hosts.len() + names.len() > most {
-        return Err(usage(format!("a host list names more than {most} hosts")));
+    if names.len() as u64 > left {
+        return Err(too_many());
     }
-    hosts.extend(names.into_iter().map(|name| name + rest));
+    names.iter_mut().filter(|_| !rest.is_empty()).for_each(|name| name.push_str(rest));
+    hosts.append(&mut names);
     Ok(())
 }
 
-/// `7`, `007` or `01-16`.
-fn expand_range(range: &str, most: usize, numbers: &mut Vec<String>) -> Result<()> {
-    let bad = || usage(format!("'{range}' is not a range such as 01-16"));
+/// The numbers of `7`, `007` or `01-16`, and how many digits they have at least.
+fn range(text: &str) -> Result<(RangeInclusive<u64>, usize)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
     let digits = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
-    let (first, last) = range.split_once('-').unwrap_or((range, range));
-    if !digits(first) || !digits(last) {
-        return Err(bad());
-    }
-    let (from, to): (u64, u64) =
-        (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
-    if from > to || numbers.len() as u64 + (to - from) >= most as u64 {
-        return Err(bad());
-    }
-    let width = first.len();
-    numbers.extend((from..=to).map(|n| format!("{n:0width$}")));
-    Ok(())
+    let numbers = || Some((first.parse().ok()?, last.parse().ok()?));
+    numbers()
+        .filter(|(from, to)| digits(first) && digits(last) && from <= to)
+        .filter(|_| first.len() <= MAX_DIGITS)
+        .map(|(from, to)| (from..=to, first.len()))
+        .ok_or_else(|| usage(format!("'{text}' is not a range such as 01-16")))
 }
 
 #[cfg(test)]
@@ -106,5 +141,18 @@ mod tests {
         for list in ["", "a,,b", "a[", "a]", "a[1-", "a[3-1]", "a[x]", "a[[1]]", "a[0-99999999]"] {
             assert!(expand(list).is_err(), "{list}");
         }
+        assert!(expand(&"[1]".repeat(MAX_BRACKETS)).is_ok());
+        for list in ["[1]".repeat(MAX_BRACKETS + 1), format!("a[{:021}]", 1)] {
+            assert!(expand(&list).is_err(), "{list}");
+        }
+    }
+
+    #[test]
+    fn the_lists_of_a_file_are_bounded_together() {
+        let lists = HostLists::new();
+        assert_eq!(lists.expand("a[1-524287]").unwrap().len(), MAX_HOSTS - 1);
+        assert!(lists.expand("b[1-2]").is_err());
+        assert_eq!(lists.expand("b1").unwrap(), ["b1"]);
+        assert!(lists.expand("b2").is_err());
     }
 }

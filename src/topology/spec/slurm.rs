@@ -1,7 +1,8 @@
 //! Slurm's `topology.conf` and `topology.yaml`: the switch of each node. Slots are nodes.
 
+use super::hostlist::HostLists;
 use super::slurm_layout::{Layout, Switch};
-use super::{hostlist, in_file, in_line, read_text, slurm_yaml};
+use super::{in_file, in_line, read_text, slurm_yaml};
 use crate::topology::Topology;
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ pub(super) fn parse_conf(text: &str) -> Result<Layout> {
     let (mut switches, mut blocks, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
     let (mut rings, mut kind) = (Vec::new(), "");
     let mut joined = String::new();
+    let lists = HostLists::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("").trim_end();
         if let Some(head) = line.strip_suffix('\\') {
@@ -39,7 +41,7 @@ pub(super) fn parse_conf(text: &str) -> Result<Layout> {
             continue;
         }
         let hosts = |key: &str| match fields.get(key) {
-            Some(list) => hostlist::expand(list).map_err(|e| e.at(format!("line {}", number + 1))),
+            Some(list) => lists.expand(list).map_err(|e| e.at(format!("line {}", number + 1))),
             None => Ok(Vec::new()),
         };
         let this =

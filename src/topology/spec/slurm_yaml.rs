@@ -3,9 +3,10 @@
 //! Source: topology.yaml(5) and `src/plugins/topology` of Slurm. The `placements` of a torus are shapes that jobs may
 //! get, and say nothing about the network.
 
+use super::hostlist::HostLists;
 use super::slurm_layout::{Layout, Switch, Torus};
 use super::yaml::{count, hosts, is_absent, load, text};
-use super::{MAX_SLOTS, bad, hostlist};
+use super::{MAX_SLOTS, bad};
 use crate::Result;
 use yaml_rust2::Yaml;
 
@@ -30,26 +31,30 @@ pub(super) fn of_value(file: &Yaml) -> Result<Layout> {
 
 /// The layout of one topology, which has one of the keys `tree`, `block`, `ring`, `torus3d` and `flat`.
 pub(super) fn of_topology(entry: &Yaml) -> Result<Layout> {
+    let lists = &HostLists::new();
     if let Some(switches) = entry["tree"]["switches"].as_vec() {
         let read = |switch: &Yaml| {
             Ok(Switch {
                 name: text(&switch["switch"]).ok_or_else(|| bad("a switch has no name"))?,
-                nodes: hosts(&switch["nodes"])?,
-                below: hosts(&switch["children"])?,
+                nodes: hosts(&switch["nodes"], lists)?,
+                below: hosts(&switch["children"], lists)?,
             })
         };
         return Ok(Layout::Switches(switches.iter().map(read).collect::<Result<_>>()?));
     }
     if let Some(blocks) = entry["block"]["blocks"].as_vec() {
-        let blocks = blocks.iter().map(|block| hosts(&block["nodes"])).collect::<Result<_>>()?;
+        let blocks =
+            blocks.iter().map(|block| hosts(&block["nodes"], lists)).collect::<Result<_>>()?;
         return Ok(Layout::Blocks(block_sizes(&entry["block"]["block_sizes"])?, blocks));
     }
     if let Some(rings) = entry["ring"]["rings"].as_vec() {
-        let rings = rings.iter().map(|ring| hosts(&ring["nodes"])).collect::<Result<_>>()?;
+        let rings = rings.iter().map(|ring| hosts(&ring["nodes"], lists)).collect::<Result<_>>()?;
         return Ok(Layout::Rings(rings));
     }
     if let Some(tori) = entry["torus3d"]["toruses"].as_vec() {
-        return Ok(Layout::Tori(tori.iter().map(torus).collect::<Result<_>>()?));
+        return Ok(Layout::Tori(
+            tori.iter().map(|entry| torus(entry, lists)).collect::<Result<_>>()?,
+        ));
     }
     if !is_absent(&entry["flat"]) && entry["flat"].as_bool() != Some(false) {
         return Ok(Layout::Flat);
@@ -74,7 +79,7 @@ fn block_sizes(value: &Yaml) -> Result<Vec<usize>> {
 }
 
 /// A torus with a list of all nodes, or with regions: boxes of the torus with a list of nodes each.
-fn torus(entry: &Yaml) -> Result<Torus> {
+fn torus(entry: &Yaml, lists: &HostLists) -> Result<Torus> {
     let dims = point(&entry["dims"], "the torus", "dimension", 1)?;
     if dims
         .iter()
@@ -85,7 +90,7 @@ fn torus(entry: &Yaml) -> Result<Torus> {
     }
     let mut torus = Torus { dims, nodes: Vec::new() };
     let Some(regions) = entry["regions"].as_vec() else {
-        let nodes = hosts(&entry["nodes"])?;
+        let nodes = hosts(&entry["nodes"], lists)?;
         let points = dims.iter().product::<usize>();
         if nodes.len() != points {
             return Err(bad(format!(
@@ -106,7 +111,7 @@ fn torus(entry: &Yaml) -> Result<Torus> {
             return Err(bad("a region ends outside of its torus"));
         }
         let nodes = text(&region["nodes"])
-            .map_or_else(|| hosts(&region["nodes"]), |list| hostlist::expand(&list))?;
+            .map_or_else(|| hosts(&region["nodes"], lists), |list| lists.expand(&list))?;
         if nodes.len() != size.iter().product::<usize>() {
             return Err(bad(format!(
                 "{} nodes are named for a region of {}x{}x{} nodes",

@@ -12,6 +12,7 @@
 //!
 //! Source: `docs/modeling.md`, `docs/engines/graph.md`, `docs/engines/slurm.md` and `tests/models` of topograph.
 
+use super::hostlist::HostLists;
 use super::slurm_layout::{Layout, Switch};
 use super::yaml::{hosts, is_absent, load, text};
 use super::{bad, in_file, read_text, slurm, slurm_yaml};
@@ -160,12 +161,13 @@ fn entries(value: &Yaml) -> Result<Vec<(String, &Yaml)>> {
 
 /// A model: switches with switches, nodes or capacity blocks below them.
 fn of_model(file: &Yaml) -> Result<Layout> {
+    let lists = &HostLists::new();
     let mut blocks: Vec<Vec<String>> = Vec::new();
     let mut number: HashMap<String, usize> = HashMap::new();
     let mut listed: HashSet<String> = HashSet::new();
     let mut domain: HashMap<String, String> = HashMap::new();
     for (name, entry) in entries(&file["capacity_blocks"])? {
-        let nodes = hosts(&entry["nodes"])?;
+        let nodes = hosts(&entry["nodes"], lists)?;
         let nvlink = text(&entry["attributes"]["nvlink"]).or_else(|| text(&entry["nvlink"]));
         for node in &nodes {
             domain.insert(node.clone(), nvlink.clone().unwrap_or_else(|| name.clone()));
@@ -190,8 +192,9 @@ fn of_model(file: &Yaml) -> Result<Layout> {
     }
     let mut switches = Switches::default();
     for (name, entry) in entries(&file["switches"])? {
-        let (mut nodes, below) = (hosts(&entry["nodes"])?, hosts(&entry["switches"])?);
-        for block in hosts(&entry["capacity_blocks"])? {
+        let (mut nodes, below) =
+            (hosts(&entry["nodes"], lists)?, hosts(&entry["switches"], lists)?);
+        for block in hosts(&entry["capacity_blocks"], lists)? {
             // A block has one switch. If the file gives it to a second one, it stays on the first.
             nodes.append(
                 &mut number.get(&block).map_or_else(Vec::new, |&k| std::mem::take(&mut blocks[k])),
@@ -204,7 +207,7 @@ fn of_model(file: &Yaml) -> Result<Layout> {
     for entry in file["blocks"].as_vec().map_or(&[][..], Vec::as_slice) {
         let name =
             text(&entry["switch"]).ok_or_else(|| bad("a block of the model has no switch"))?;
-        let nodes = hosts(&entry["nodes"])?;
+        let nodes = hosts(&entry["nodes"], lists)?;
         let label = entry["labels"].as_hash().and_then(|labels| text(labels.values().next()?));
         for node in &nodes {
             domain.insert(node.clone(), label.clone().unwrap_or_else(|| name.clone()));

@@ -3,7 +3,8 @@
 //! The parser reads events one by one. Before the values are built, the events are checked: values may be nested
 //! [`MAX_DEPTH`] deep, and may have no anchors and aliases, with which a few lines can describe gigabytes.
 
-use super::{bad, hostlist};
+use super::bad;
+use super::hostlist::HostLists;
 use crate::{Error, Result};
 use yaml_rust2::parser::{Event, Parser};
 use yaml_rust2::{Yaml, YamlLoader};
@@ -62,20 +63,20 @@ pub(super) fn is_absent(value: &Yaml) -> bool {
 }
 
 /// The hosts of a host list, or of a list of host lists; none if the value is absent.
-pub(super) fn hosts(value: &Yaml) -> Result<Vec<String>> {
+pub(super) fn hosts(value: &Yaml, lists: &HostLists) -> Result<Vec<String>> {
     match value {
         Yaml::Array(list) => {
             let mut all = Vec::new();
             for item in list {
                 let item = text(item).ok_or_else(|| bad("a host list is not text"))?;
-                all.append(&mut hostlist::expand(&item)?);
+                all.append(&mut lists.expand(&item)?);
             }
             Ok(all)
         }
         _ => match text(value) {
             // `nodes: ""` names no host.
             Some(list) if list.trim().is_empty() => Ok(Vec::new()),
-            Some(list) => hostlist::expand(&list),
+            Some(list) => lists.expand(&list),
             None if is_absent(value) => Ok(Vec::new()),
             None => Err(bad("a host list is not text")),
         },
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn json_is_yaml() {
         let value = load("{\"a\": [1, \"n[1-2]\"], \"b\": null}").unwrap();
-        assert_eq!(hosts(&value["a"]).unwrap(), ["1", "n1", "n2"]);
+        assert_eq!(hosts(&value["a"], &HostLists::new()).unwrap(), ["1", "n1", "n2"]);
         assert!(is_absent(&value["b"]) && is_absent(&value["c"]));
         assert!(load("").unwrap().is_badvalue());
     }
