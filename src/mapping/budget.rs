@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 pub struct Budget {
     deadline: Option<Instant>,
     threads: usize,
+    uses_all: bool,
     progress: Option<Arc<Progress>>,
 }
 
@@ -22,12 +23,12 @@ pub type Progress = dyn Fn(&'static str, u64, u64) + Send + Sync;
 impl Budget {
     /// No time limit, one thread.
     pub fn unlimited() -> Self {
-        Budget { deadline: None, threads: 1, progress: None }
+        Budget { deadline: None, threads: 1, uses_all: false, progress: None }
     }
 
     /// A time limit of `limit` from now, and one thread.
     pub fn within(limit: Duration) -> Self {
-        Budget { deadline: Instant::now().checked_add(limit), threads: 1, progress: None }
+        Budget { deadline: Instant::now().checked_add(limit), ..Budget::unlimited() }
     }
 
     /// Sets the number of threads; 0 counts as 1.
@@ -58,6 +59,19 @@ impl Budget {
         self.threads
     }
 
+    /// The default algorithm uses all of the time with the preset `strong`. The answer then depends on the speed of the
+    /// machine.
+    #[must_use]
+    pub fn using_all(mut self) -> Self {
+        self.uses_all = true;
+        self
+    }
+
+    /// True if there is a time limit, and all of the time is to be used.
+    pub(crate) fn uses_all(&self) -> bool {
+        self.uses_all && self.deadline.is_some()
+    }
+
     /// True when the time limit is reached.
     pub fn expired(&self) -> bool {
         self.deadline.is_some_and(|d| Instant::now() >= d)
@@ -70,7 +84,8 @@ mod tests {
 
     #[test]
     fn expires_only_with_a_limit() {
-        assert!(!Budget::unlimited().expired());
+        assert!(!Budget::unlimited().expired() && !Budget::unlimited().using_all().uses_all());
+        assert!(Budget::within(Duration::ZERO).using_all().uses_all());
         assert!(Budget::within(Duration::ZERO).expired());
         assert!(!Budget::within(Duration::from_secs(3600)).expired());
         assert_eq!(Budget::unlimited().with_threads(0).threads(), 1);

@@ -15,3 +15,21 @@ named_enum! {
         Strong = "strong",
     }
 }
+
+impl Preset {
+    /// This preset and all cheaper ones, the cheapest first.
+    pub fn and_cheaper(self) -> impl Iterator<Item = Preset> {
+        Preset::ALL.into_iter().take(self as usize + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_comes_after_the_cheaper_ones() {
+        assert_eq!(Preset::Fast.and_cheaper().collect::<Vec<_>>(), [Preset::Fast]);
+        assert_eq!(Preset::Strong.and_cheaper().collect::<Vec<_>>(), Preset::ALL);
+    }
+}

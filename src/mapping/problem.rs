@@ -111,6 +111,11 @@ impl<'a> Problem<'a> {
         Problem { given: self.given.clone().objective(objective), ..self.clone() }
     }
 
+    /// The same problem with another preset.
+    pub(crate) fn with_preset(&self, preset: Preset) -> Self {
+        Problem { given: self.given.clone().preset(preset), ..self.clone() }
+    }
+
     /// How much effort to spend.
     pub fn preset(&self) -> Preset {
         self.given.preset

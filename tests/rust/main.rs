@@ -7,6 +7,7 @@
 //! * `gather_machine`: what scripts/gather-machine packs can be read, and has no private names in it.
 //! * `hostile`: every reader with damaged and misleading files.
 //! * `machines`: the machines in tests/machines, compared with what is expected and with hwloc.
+//! * `presets`: stronger presets are never worse, on random problems of all kinds.
 //! * `rails`: the rails of nodes, from the description of a machine to the record of a launch.
 //! * `layers`: the order of the folders in the sources, and the size of the files.
 //!
@@ -25,5 +26,6 @@ mod gather_machine;
 mod hostile;
 mod layers;
 mod machines;
+mod presets;
 mod rails;
 mod support;

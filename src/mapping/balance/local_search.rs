@@ -1,34 +1,17 @@
 //! Moves and swaps of single tasks between slots that lower hop-bytes and keep the load limit.
+//!
+//! A task looks at the slots of its partners. On each of them it is moved there alone, or changes places with one of a
+//! few tasks that gain most by the way back ([`SwapPartners`]). So the time of a round depends on the edges, and not on
+//! the number of tasks on a slot.
 
 use super::loads::Loads;
-use crate::mapping::{Budget, Objective, ProblemBuilder};
+use super::move_costs::{Homes, MoveCosts};
+use super::nearby::{Nearby, SlotDistances};
+use super::swap_partners::SwapPartners;
+use crate::mapping::{Budget, ProblemBuilder};
 
 /// Rounds over all tasks at most.
 const ROUNDS: usize = 8;
-
-/// The price of tasks that are not on their previous slot.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Homes<'a> {
-    /// The previous slot of every task, or [`NOWHERE`] if it had none or if this slot may not be used any more.
-    pub(super) slot_of_task: &'a [usize],
-    /// Price of one task, in units of the objective.
-    pub(super) price: i128,
-}
-
-/// No slot.
-pub(super) const NOWHERE: usize = usize::MAX;
-
-impl Homes<'_> {
-    fn of(self, task: usize) -> Option<usize> {
-        self.slot_of_task.get(task).copied().filter(|&home| home != NOWHERE)
-    }
-
-    /// The additional price of `task` on slot `there` instead of slot `here`.
-    fn dearer(self, task: usize, here: usize, there: usize) -> i128 {
-        let away = |slot: usize| i128::from(self.of(task).is_some_and(|home| home != slot));
-        self.price * (away(there) - away(here))
-    }
-}
 
 /// A local search on a mapping of weighted tasks. It counts 1 for every pair if the objective is total
 /// hops. For all other objectives it lowers hop-bytes, and the caller compares the values.
@@ -49,15 +32,18 @@ struct ChangingMapping<'a> {
     slot_of_task: &'a mut [usize],
     /// Load of every slot.
     sums: Vec<u128>,
-    /// Tasks on every slot.
-    at: Vec<Vec<u32>>,
+}
+
+/// A move of a task, with the task that comes back from there in exchange.
+struct Move {
+    gain: i128,
+    there: usize,
+    other: Option<u32>,
 }
 
 impl ChangingMapping<'_> {
     fn move_task(&mut self, task: u32, to: usize, load: u128) {
         let from = std::mem::replace(&mut self.slot_of_task[task as usize], to);
-        self.at[from].retain(|&x| x != task);
-        self.at[to].push(task);
         self.sums[from] -= load;
         self.sums[to] += load;
     }
@@ -72,10 +58,11 @@ impl LocalSearch<'_, '_> {
         key: impl Fn(&[usize]) -> K,
         budget: &Budget,
     ) -> Option<(K, &'static str, Vec<usize>)> {
+        let distances = SlotDistances::new(self.problem.topology, self.problem.graph);
         let mut best: Option<(K, &'static str, Vec<usize>)> = None;
         for (name, start) in starts {
             let mut improved = start.clone();
-            self.improve(&mut improved, budget);
+            self.improve(&mut improved, &distances, budget);
             for answer in [start, improved] {
                 let key = key(&answer);
                 if best.as_ref().is_none_or(|b| key < b.0) {
@@ -87,18 +74,16 @@ impl LocalSearch<'_, '_> {
     }
 
     /// Improves a mapping in place.
-    pub(super) fn improve(&self, slot_of_task: &mut [usize], budget: &Budget) {
+    fn improve(&self, slot_of_task: &mut [usize], distances: &SlotDistances<'_>, budget: &Budget) {
         let (graph, slots) = (self.problem.graph, self.problem.topology.slots());
-        let mut mapping = ChangingMapping {
-            sums: self.loads.of_slots(slots, slot_of_task),
-            at: vec![Vec::new(); slots],
-            slot_of_task,
-        };
-        for (task, &slot) in mapping.slot_of_task.iter().enumerate() {
-            mapping.at[slot].push(task as u32);
-        }
+        let sums = self.loads.of_slots(slots, slot_of_task);
+        let mut mapping = ChangingMapping { sums, slot_of_task };
         let mut awake = vec![true; graph.vertices()];
+        let mut nearby = Nearby::new(self.problem);
+        let costs = MoveCosts { problem: self.problem, homes: self.homes, distances };
         for _ in 0..ROUNDS {
+            let slot_of_task = &*mapping.slot_of_task;
+            let partners = SwapPartners::new(costs, self.pinned, slot_of_task, &mut nearby);
             let mut moved = false;
             for task in 0..graph.vertices() {
                 if !std::mem::take(&mut awake[task]) || self.pinned[task] {
@@ -107,7 +92,9 @@ impl LocalSearch<'_, '_> {
                 if budget.expired() {
                     return;
                 }
-                let Some((there, other)) = self.best_move(&mapping, task) else { continue };
+                nearby.look(task, mapping.slot_of_task);
+                let best = self.best_move(&mapping, &partners, costs, (task, &nearby));
+                let Some(Move { there, other, .. }) = best else { continue };
                 moved = true;
                 let here = mapping.slot_of_task[task];
                 for (t, to) in [(Some(task as u32), there), (other, here)] {
@@ -123,61 +110,50 @@ impl LocalSearch<'_, '_> {
         }
     }
 
-    /// The slot to which a task should go and the task that should come from there in exchange, if that
-    /// gains anything.
+    /// The best move of a task and the task that should come from there in exchange, if that gains anything.
     fn best_move(
         &self,
         mapping: &ChangingMapping<'_>,
-        task: usize,
-    ) -> Option<(usize, Option<u32>)> {
-        let LocalSearch { problem, loads, limit, pinned, homes } = *self;
-        let ChangingMapping { slot_of_task, sums, at } = mapping;
-        let (here, load) = (slot_of_task[task], loads.of(task));
-        let own = self.cost(slot_of_task, task, here, usize::MAX);
-        let mut best: (i128, usize, Option<u32>) = (0, here, None);
-        let mut tried = vec![here];
-        let dearer = |task: usize, here: usize, there: usize| {
-            homes.map_or(0, |homes| homes.dearer(task, here, there))
-        };
-        let partners = problem.graph.neighbours(task).iter().map(|&t| slot_of_task[t as usize]);
-        for there in partners.chain(homes.and_then(|homes| homes.of(task))) {
-            if tried.contains(&there) {
+        partners: &SwapPartners,
+        costs: MoveCosts<'_, '_>,
+        (task, nearby): (usize, &Nearby<'_>),
+    ) -> Option<Move> {
+        let (here, load) = (mapping.slot_of_task[task], self.loads.of(task));
+        let distances = costs.distances;
+        let own = nearby.cost(here, distances);
+        let mut best = Move { gain: 0, there: here, other: None };
+        for there in nearby.slots().chain(costs.home_beside(task, nearby)) {
+            if there == here {
                 continue;
             }
-            tried.push(there);
-            let alone = dearer(task, here, there);
-            let gain = own - self.cost(slot_of_task, task, there, usize::MAX) - alone;
-            if sums[there] + load <= limit && gain > best.0 {
-                best = (gain, there, None);
+            let alone = own - nearby.cost(there, distances) - costs.dearer(task, here, there);
+            let after = mapping.sums[there] + load;
+            if after <= self.limit && alone > best.gain {
+                best = Move { gain: alone, there, other: None };
             }
-            for &other in &at[there] {
-                let (o, other_load) = (other as usize, loads.of(other as usize));
-                let fits = sums[there] + load - other_load <= limit
-                    && sums[here] + other_load - load <= limit;
-                if pinned[o] || !fits {
+            // What `other` must have at least, and may have at most, so that both slots keep the limit.
+            let least = after.saturating_sub(self.limit);
+            let most = self.limit.saturating_add(load).saturating_sub(mapping.sums[here]);
+            let mut tried = 0;
+            for (listed, other) in partners.between(there, here) {
+                let o = other as usize;
+                if tried == SwapPartners::TRIED || alone + listed <= best.gain {
+                    break;
+                }
+                let other_load = self.loads.of(o);
+                let fits = least <= other_load && other_load <= most;
+                if mapping.slot_of_task[o] != there || !fits {
                     continue;
                 }
-                let gain = self.cost(slot_of_task, task, here, o)
-                    + self.cost(slot_of_task, o, there, task)
-                    - self.cost(slot_of_task, task, there, o)
-                    - self.cost(slot_of_task, o, here, task)
-                    - alone
-                    - dearer(o, there, here);
-                if gain > best.0 {
-                    best = (gain, there, Some(other));
+                tried += 1;
+                let between = costs.weight_between(task, o) * distances.between(here, there);
+                let back = costs.gain(o, there, here, mapping.slot_of_task);
+                let gain = alone + back - 2 * between;
+                if gain > best.gain {
+                    best = Move { gain, there, other: Some(other) };
                 }
             }
         }
-        let (gain, there, other) = best;
-        (gain > 0).then_some((there, other))
-    }
-
-    /// Cost of the edges of `task` on `slot`, that to `except` left out.
-    fn cost(&self, slots: &[usize], task: usize, slot: usize, except: usize) -> i128 {
-        let count = self.problem.objective == Objective::TotalHops;
-        let weigh = |w: u64| if count { 1 } else { i128::from(w) };
-        let topology = self.problem.topology;
-        let others = self.problem.graph.arcs(task).filter(|&(t, _)| t as usize != except);
-        others.map(|(t, w)| weigh(w) * i128::from(topology.distance(slot, slots[t as usize]))).sum()
+        (best.gain > 0).then_some(best)
     }
 }

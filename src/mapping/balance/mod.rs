@@ -12,7 +12,10 @@ mod grouping;
 mod judge;
 mod loads;
 mod local_search;
+mod move_costs;
+mod nearby;
 mod rebalance;
+mod swap_partners;
 mod weighted_mapping;
 
 pub use loads::Loads;

@@ -6,10 +6,12 @@
 
 use super::judge::value;
 use super::loads::Loads;
-use super::local_search::{Homes, LocalSearch, NOWHERE};
+use super::local_search::LocalSearch;
+use super::move_costs::{Homes, NOWHERE};
 use super::weighted_mapping::{Balanced, map_with_loads};
 use crate::base::error::Result;
 use crate::base::sorting::Arrange;
+use crate::mapping::problem::refused;
 use crate::mapping::remap::check;
 use crate::mapping::{Budget, Mapper, Previous, ProblemBuilder, remap};
 
@@ -34,7 +36,7 @@ pub fn remap_with_loads(
     mapper: &dyn Mapper,
     budget: &mut Budget,
 ) -> Result<Rebalanced> {
-    let (graph, topology) = (builder.graph, builder.topology);
+    let graph = builder.graph;
     check(previous, graph.vertices(), builder.objective)?;
     let slots = builder.allowed_slots();
     if graph.vertices() <= slots.len() && loads.tasks() == graph.vertices() {
@@ -46,6 +48,34 @@ pub fn remap_with_loads(
         };
         return Ok(Rebalanced { mapping, moved: answer.moved, forced: answer.forced });
     }
+    // A stronger preset has the answers of the weaker ones too, so it is never worse.
+    let mut best: Option<(Worth, Rebalanced)> = None;
+    for preset in builder.preset.and_cheaper() {
+        if best.is_some() && budget.expired() {
+            break;
+        }
+        let problem = builder.clone().preset(preset);
+        let (worth, answer) = by_preset(&problem, loads, previous, mapper, budget)?;
+        if best.as_ref().is_none_or(|best| worth < best.0) {
+            best = Some((worth, answer));
+        }
+    }
+    best.map(|best| best.1).ok_or_else(|| refused("there is no preset"))
+}
+
+/// The load that a slot may have or has, the value with prices, and the number of moved tasks.
+type Worth = (u128, f64, usize);
+
+/// The best mapping with the preset of the problem, and its worth.
+fn by_preset(
+    builder: &ProblemBuilder<'_>,
+    loads: &Loads,
+    previous: &Previous,
+    mapper: &dyn Mapper,
+    budget: &mut Budget,
+) -> Result<(Worth, Rebalanced)> {
+    let (graph, topology) = (builder.graph, builder.topology);
+    let slots = builder.allowed_slots();
     let fresh = map_with_loads(builder.clone(), loads, mapper, budget)?;
     let mut allowed = vec![false; topology.slots()];
     slots.iter().for_each(|&slot| allowed[slot] = true);
@@ -65,22 +95,22 @@ pub fn remap_with_loads(
     let price = i128::from(previous.migration_cost);
     let homes = Some(Homes { slot_of_task: &homes, price });
     let limit = fresh.limit;
-    let search = LocalSearch { problem: &builder, loads, limit, pinned: &pinned, homes };
+    let search = LocalSearch { problem: builder, loads, limit, pinned: &pinned, homes };
     search.settle(&slots, &mut stay);
     // These decide, in this order: load above the limit, objective with price, tasks that moved.
     let key = |mapping: &[usize]| {
         let moved = previous.moved(mapping);
         let heaviest = loads.of_slots(topology.slots(), mapping).into_iter().max().unwrap_or(0);
         let price = previous.migration_cost as f64 * moved as f64;
-        (heaviest.saturating_sub(limit), value(&builder, mapping) + price, moved)
+        (heaviest.saturating_sub(limit), value(builder, mapping) + price, moved)
     };
     let starts = [("previous mapping", stay), ("fresh mapping", fresh.slot_of_task)];
     let best = search.best_from(starts, key, budget);
-    let ((_, _, moved), name, slot_of_task) = best.unwrap_or_default();
+    let ((over, value, moved), name, slot_of_task) = best.unwrap_or_default();
     let mut diagnostics = fresh.diagnostics;
     diagnostics.push(("kept", name.to_string()));
     let mapping = Balanced { slot_of_task, limit, diagnostics };
-    Ok(Rebalanced { mapping, moved, forced })
+    Ok(((limit.saturating_add(over), value, moved), Rebalanced { mapping, moved, forced }))
 }
 
 impl LocalSearch<'_, '_> {

@@ -10,6 +10,9 @@ use crate::mapping::{Budget, Mapper, Problem, ProblemBuilder};
 use crate::matrix::Graph;
 use std::collections::BTreeMap;
 
+/// Up to this number of tasks, the search starts from every order of a launcher.
+const FEW: usize = 4096;
+
 /// A mapping of weighted tasks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Balanced {
@@ -33,7 +36,7 @@ pub fn map_with_loads(
     mapper: &dyn Mapper,
     budget: &mut Budget,
 ) -> Result<Balanced> {
-    let (graph, topology) = (builder.graph, builder.topology);
+    let graph = builder.graph;
     if loads.tasks() != graph.vertices() {
         return Err(refused(format!(
             "{} loads are given for {} tasks",
@@ -53,25 +56,56 @@ pub fn map_with_loads(
         });
     }
     let fixed = Fixed::new(&builder, &slots)?;
+    // A stronger preset has the answers of the weaker ones too, so it is never worse.
+    let mut best: Option<((u128, f64), Balanced)> = None;
+    for preset in builder.preset.and_cheaper() {
+        if best.is_some() && budget.expired() {
+            break;
+        }
+        let problem = builder.clone().preset(preset);
+        let answer = in_groups(&problem, loads, (&slots, &fixed), mapper, budget)?;
+        let key = (answer.limit, value(&builder, &answer.slot_of_task));
+        if best.as_ref().is_none_or(|best| key < best.0) {
+            best = Some((key, answer));
+        }
+    }
+    best.map(|best| best.1).ok_or_else(|| refused("there is no preset"))
+}
+
+/// The mapping of groups of tasks with the preset of the problem, with single tasks moved.
+fn in_groups(
+    builder: &ProblemBuilder<'_>,
+    loads: &Loads,
+    (slots, fixed): (&[usize], &Fixed),
+    mapper: &dyn Mapper,
+    budget: &mut Budget,
+) -> Result<Balanced> {
+    let (graph, topology) = (builder.graph, builder.topology);
     let together: Vec<Vec<u32>> = fixed.on_slot.values().cloned().collect();
-    let groups = Groups::new(&builder, loads, slots.len(), &together, budget);
+    let groups = Groups::new(builder, loads, slots.len(), &together, budget);
     let affinity = groups.graph(graph);
-    let problem = quotient(&builder, &slots, &fixed, &affinity, &groups.of_task)?;
+    let problem = quotient(builder, slots, fixed, &affinity, &groups.of_task)?;
     let outcome = mapper.map(&problem, budget)?;
     let slot_of_task: Vec<usize> =
         groups.of_task.iter().map(|&g| outcome.slot_of_task[g as usize]).collect();
     let mut candidates = vec![("groups", slot_of_task)];
     if mapper.compares() {
-        let within = |(_, mapping): &(_, Vec<usize>)| {
-            loads.of_slots(topology.slots(), mapping).into_iter().all(|load| load <= groups.limit)
+        // The search does not lead from a poor order of many tasks to a good mapping, and takes long.
+        let most = match graph.vertices() <= FEW {
+            true => f64::INFINITY,
+            false => 1.5 * value(builder, &candidates[0].1),
         };
-        candidates.extend(given_orders(&builder, &slots, &fixed).into_iter().filter(within));
+        let within = |(_, mapping): &(_, Vec<usize>)| {
+            let loads = loads.of_slots(topology.slots(), mapping);
+            loads.into_iter().all(|load| load <= groups.limit) && value(builder, mapping) <= most
+        };
+        candidates.extend(given_orders(builder, slots, fixed).into_iter().filter(within));
     }
     let pinned: Vec<bool> =
         (0..graph.vertices() as u32).map(|t| fixed.slot_of.contains_key(&t)).collect();
     let limit = groups.limit;
-    let search = LocalSearch { problem: &builder, loads, limit, pinned: &pinned, homes: None };
-    let best = search.best_from(candidates, |slots| value(&builder, slots), budget);
+    let search = LocalSearch { problem: builder, loads, limit, pinned: &pinned, homes: None };
+    let best = search.best_from(candidates, |slots| value(builder, slots), budget);
     let (_, name, slot_of_task) = best.unwrap_or_default();
     let mut diagnostics = outcome.diagnostics;
     diagnostics.push(("started from", name.to_string()));

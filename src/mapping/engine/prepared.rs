@@ -60,6 +60,11 @@ impl<'a, 'b> Prepared<'a, 'b> {
         prepared
     }
 
+    /// Takes other random numbers, for one more round of the same search.
+    pub(crate) fn set_round(&mut self, round: u64) {
+        self.rng = seeded(self.problem.seed()).fork(round);
+    }
+
     /// The task that a vertex stands for.
     #[inline]
     pub(crate) fn task(&self, vertex: usize) -> usize {

@@ -1,6 +1,7 @@
 //! A candidate of the portfolio.
 
 /// A mapping before local search.
+#[derive(Clone)]
 pub(super) struct Candidate {
     /// The generator or the decomposition that made it.
     pub(super) name: &'static str,

@@ -5,33 +5,50 @@
 //! task that is left has at least the traffic to the placed tasks times the distance from its best free place, and
 //! the pairs of tasks that are left have at least the product of their sorted weights with the shortest distances in
 //! opposite order (as in Gilmore, "Optimal and suboptimal algorithms for the quadratic assignment problem", 1962).
-//! Limits: [`TASKS`] tasks, [`PLACES`] places, and [`BRANCHES`] branches.
+//! Limits: [`TASKS`] tasks, [`PLACES`] places, and a number of branches by the preset.
 
+use crate::mapping::Preset;
 use crate::mapping::engine::{Distance, Prepared, with_distance};
 
 /// The largest number of tasks.
 const TASKS: usize = 10;
 
 /// The largest number of places.
-const PLACES: usize = 12;
+const PLACES: usize = 16;
 
-/// Branches after which the search gives up.
-const BRANCHES: u32 = 4_000_000;
+/// Branches after which the search gives up. All placements of ten tasks on ten places have fewer, so presets other than
+/// `fast` always finish there.
+fn most_branches(preset: Preset, places: usize) -> u64 {
+    match preset {
+        Preset::Fast => 20_000,
+        _ if places <= TASKS => 12_000_000,
+        Preset::Default => 2_000_000,
+        Preset::Strong => 12_000_000,
+    }
+}
 
 /// True if the problem is small enough.
 pub(super) fn are_few(prepared: &Prepared<'_, '_>) -> bool {
     prepared.graph.len() <= TASKS && prepared.problem.places().len() <= PLACES
 }
 
-/// The best placement of all that cost less than `most`. `None` if there is none, or if the search gave up.
-pub(super) fn best_of_all(prepared: &Prepared<'_, '_>, most: i128) -> Option<Vec<u32>> {
+/// What the search has found.
+pub(super) struct Found {
+    /// The best placement that it has seen, if one costs less than the known one.
+    pub(super) place_of: Option<Vec<u32>>,
+    /// True if there is no better placement than the one found or known.
+    pub(super) complete: bool,
+}
+
+/// Looks for the best placement of all that cost less than `most`.
+pub(super) fn best_of_all(prepared: &Prepared<'_, '_>, most: i128, preset: Preset) -> Found {
     let places = prepared.problem.places().len();
     let distances: Vec<Vec<i64>> = with_distance!(&prepared.lookup, d => {
         (0..places as u32).map(|a| (0..places as u32).map(|b| d.between(a, b)).collect()).collect()
     });
-    let mut search = Search::new(prepared, distances, most);
+    let mut search = Search::new(prepared, distances, most, most_branches(preset, places));
     search.branch(0, 0, [[0; PLACES]; TASKS]);
-    (search.branches < BRANCHES).then_some(search.best).flatten()
+    Found { place_of: search.best, complete: search.branches < search.most_branches }
 }
 
 /// For each task and place: the cost of the traffic to the tasks that are placed.
@@ -50,11 +67,17 @@ struct Search {
     place_of: Vec<u32>,
     most: i128,
     best: Option<Vec<u32>>,
-    branches: u32,
+    branches: u64,
+    most_branches: u64,
 }
 
 impl Search {
-    fn new(prepared: &Prepared<'_, '_>, distances: Vec<Vec<i64>>, most: i128) -> Search {
+    fn new(
+        prepared: &Prepared<'_, '_>,
+        distances: Vec<Vec<i64>>,
+        most: i128,
+        most_branches: u64,
+    ) -> Search {
         let graph = &prepared.graph;
         let (tasks, places) = (graph.len(), distances.len());
         let mut weights = [[0; TASKS]; TASKS];
@@ -88,6 +111,7 @@ impl Search {
             most,
             best: None,
             branches: 0,
+            most_branches,
         }
     }
 
@@ -116,7 +140,7 @@ impl Search {
                 }
             }
             let least = now + self.least(placed + 1, &next);
-            if i128::from(least) < self.most && self.branches < BRANCHES {
+            if i128::from(least) < self.most && self.branches < self.most_branches {
                 self.branch(placed + 1, now, next);
             }
             self.taken[place] = false;
@@ -195,11 +219,14 @@ mod tests {
             let problem = if fixed { builder.fix(1, 4) } else { builder }.build().unwrap();
             let prepared = Prepared::new(&problem);
             assert!(are_few(&prepared));
-            let found = best_of_all(&prepared, i128::MAX).unwrap();
+            let found = best_of_all(&prepared, i128::MAX, Preset::Default);
+            assert!(found.complete);
+            let found = found.place_of.unwrap();
             let mut all = (0..graph.vertices() as u32).collect();
             let cost = prepared.cost(&found);
             assert_eq!(cost, least(&prepared, &mut all, 0), "{machine}");
-            assert_eq!(best_of_all(&prepared, cost), None);
+            let again = best_of_all(&prepared, cost, Preset::Default);
+            assert!(again.complete && again.place_of.is_none());
         }
     }
 
@@ -212,7 +239,7 @@ mod tests {
                 let graph = random_graph(10, &mut random);
                 let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
                 let prepared = Prepared::new(&problem);
-                assert!(best_of_all(&prepared, i128::MAX).is_some(), "{machine}");
+                assert!(best_of_all(&prepared, i128::MAX, Preset::Default).complete, "{machine}");
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use super::Effort;
 use super::candidate::Candidate;
-use crate::mapping::Budget;
 use crate::mapping::engine::Prepared;
 use crate::mapping::geometric::{GridShape, detect};
+use crate::mapping::{Budget, Preset};
 
 /// A source of candidates. [`super::generators::GIVEN_ORDER`] is the template for a new one.
 pub(super) struct Generator {
@@ -21,6 +21,8 @@ pub(super) struct Generator {
 pub(super) struct Offers<'a, 'p, 'q> {
     pub(super) prepared: &'a Prepared<'p, 'q>,
     pub(super) budget: &'a Budget,
+    /// The preset that the generators are asked for.
+    pub(super) preset: Preset,
     /// The grid that the tasks form, if one is recognised.
     pub(super) detected: Option<GridShape>,
     pub(super) effort: Effort,
@@ -31,15 +33,22 @@ pub(super) struct Offers<'a, 'p, 'q> {
 
 impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
     pub(super) fn new(prepared: &'a Prepared<'p, 'q>, budget: &'a Budget) -> Self {
-        let problem = prepared.problem;
+        let preset = prepared.problem.preset();
         Offers {
             prepared,
             budget,
+            preset,
             detected: detect(&prepared.graph),
-            effort: Effort::new(problem.preset(), problem.tasks(), prepared.tree.is_some()),
+            effort: effort(prepared, preset),
             list: Vec::new(),
             by_stencil: None,
         }
+    }
+
+    /// Goes on with another preset. The candidates stay.
+    pub(super) fn set_preset(&mut self, preset: Preset) {
+        self.preset = preset;
+        self.effort = effort(self.prepared, preset);
     }
 
     /// Asks the generators that apply, one after the other.
@@ -71,6 +80,10 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
             self.list.iter().all(|c| self.prepared.cost(&c.place_of) > cost)
         })
     }
+}
+
+fn effort(prepared: &Prepared<'_, '_>, preset: Preset) -> Effort {
+    Effort::new(preset, prepared.problem.tasks(), prepared.tree.is_some())
 }
 
 /// Which generators have made a candidate on this thread, for tests that must reach all generators.

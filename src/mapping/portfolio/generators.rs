@@ -2,7 +2,6 @@
 
 use super::Effort;
 use super::candidate::Candidate;
-use super::few_tasks::{are_few, best_of_all};
 use super::generator::{Generator, Offers};
 use super::grid_on_grid::{folded, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
@@ -18,33 +17,55 @@ const BY_SHAPE: [Generator; 2] = [GRID_IN_BOXES, GRID_ON_GRID];
 /// Generators that place the tasks by the stencil alone.
 const BY_STENCIL: [Generator; 1] = [STENCIL];
 
-/// All other generators, which search.
-const BY_SEARCH: [Generator; 7] = [
-    GRID_WITH_GAPS,
-    GRID_FOLDED,
-    BLOCKS_BY_CYCLES,
-    MULTISECTION,
-    DUAL_BISECTION,
-    GIVEN_ORDER,
-    BEST_OF_ALL,
-];
+/// Generators that place the tasks by the shape of a grid that does not fit the machine.
+const BY_OTHER_SHAPE: [Generator; 2] = [GRID_WITH_GAPS, GRID_FOLDED];
 
-/// The candidates for a problem, and the effort to spend on them.
-pub(super) fn candidates(prepared: &Prepared<'_, '_>, budget: &Budget) -> (Vec<Candidate>, Effort) {
-    let mut offers = Offers::new(prepared, budget);
-    offers.ask(&BY_SHAPE);
-    if offers.reach_the_least() {
-        return (offers.list, offers.effort);
+/// All other generators, which search.
+const BY_SEARCH: [Generator; 4] = [BLOCKS_BY_CYCLES, MULTISECTION, DUAL_BISECTION, GIVEN_ORDER];
+
+/// The candidates for a problem, for one preset after the other. What does not depend on the preset is made once.
+pub(super) struct Candidates<'a, 'p, 'q> {
+    offers: Offers<'a, 'p, 'q>,
+    /// A candidate by the shape cannot be beaten.
+    reached: bool,
+    /// The candidates by the shape of a grid that does not fit, where they were asked for.
+    by_other_shape: Option<Vec<Candidate>>,
+}
+
+impl<'a, 'p, 'q> Candidates<'a, 'p, 'q> {
+    pub(super) fn new(prepared: &'a Prepared<'p, 'q>, budget: &'a Budget) -> Self {
+        let mut offers = Offers::new(prepared, budget);
+        offers.ask(&BY_SHAPE);
+        let reached = offers.reach_the_least();
+        if !reached {
+            offers.ask(&BY_STENCIL);
+        }
+        Candidates { offers, reached, by_other_shape: None }
     }
-    offers.ask(&BY_STENCIL);
-    // Where the placement by the stencil beats the boxes, a search may beat them too.
-    let fast = prepared.graph.len() > 4096 || prepared.problem.preset() == Preset::Fast;
-    if !offers.list.is_empty() && fast && !offers.are_beaten_by_stencil() {
-        return (offers.list, offers.effort);
+
+    /// The candidates of a preset, and the effort to spend on them.
+    pub(super) fn of(&mut self, preset: Preset) -> (Vec<Candidate>, Effort) {
+        let offers = &mut self.offers;
+        offers.set_preset(preset);
+        // Where the placement by the stencil beats the boxes, a search may beat them too.
+        let fast = offers.prepared.graph.len() > 4096 || preset == Preset::Fast;
+        let by_shape = offers.list.len();
+        if self.reached || (by_shape > 0 && fast && !offers.are_beaten_by_stencil()) {
+            return (offers.list.clone(), offers.effort);
+        }
+        match &self.by_other_shape {
+            Some(known) => offers.list.extend(known.iter().cloned()),
+            None => {
+                offers.ask(&BY_OTHER_SHAPE);
+                self.by_other_shape = Some(offers.list[by_shape..].to_vec());
+            }
+        }
+        offers.ask(&BY_SEARCH);
+        let mut list = offers.list.clone();
+        offers.list.truncate(by_shape);
+        list.extend(offers.by_stencil.clone());
+        (list, offers.effort)
     }
-    offers.ask(&BY_SEARCH);
-    offers.list.extend(offers.by_stencil);
-    (offers.list, offers.effort)
 }
 
 /// A grid of tasks cut into boxes for the groups of a tree.
@@ -156,20 +177,6 @@ pub(super) const GIVEN_ORDER: Generator = Generator {
     },
 };
 
-/// The best placement of a few tasks, if no other candidate has found it.
-const BEST_OF_ALL: Generator = Generator {
-    name: "best of all",
-    applies: |offers| offers.prepared.problem.preset() != Preset::Fast && are_few(offers.prepared),
-    candidate: |name, offers| {
-        let prepared = offers.prepared;
-        // Candidates have the fixed tasks on other places, so their costs say nothing about the best one.
-        let comparable = offers.list.iter().filter(|_| !prepared.problem.has_fixed());
-        let known = comparable.map(|c| prepared.cost(&c.place_of)).min();
-        let found = best_of_all(prepared, known.unwrap_or(i128::MAX))?;
-        Some(Candidate::new(name, found))
-    },
-};
-
 /// The place of every vertex by recursive splitting of `graph`.
 fn split(offers: &Offers<'_, '_, '_>, graph: &Csr) -> Vec<u32> {
     let prepared = offers.prepared;
@@ -193,7 +200,7 @@ fn split(offers: &Offers<'_, '_, '_>, graph: &Csr) -> Vec<u32> {
 /// The names of all generators that a problem can need.
 #[cfg(test)]
 pub(crate) fn names() -> Vec<&'static str> {
-    let all = BY_SHAPE.iter().chain(&BY_STENCIL).chain(&BY_SEARCH);
+    let all = BY_SHAPE.iter().chain(&BY_STENCIL).chain(&BY_OTHER_SHAPE).chain(&BY_SEARCH);
     all.map(|generator| generator.name).collect()
 }
 
@@ -220,7 +227,6 @@ mod tests {
             ("mesh:6x6", "stencil:4x3", 15),
             ("torus:4x4", "powerlaw:16", 16),
             ("tree:5:6@1:10", "stencil:6x5", 30),
-            ("torus:3x3", "powerlaw:9", 9),
         ] {
             let (topology, graph) = (parse(machine).unwrap(), pattern(text).unwrap());
             let slots: Vec<usize> = (0..slots).map(|k| k * 7 % topology.slots()).collect();
@@ -229,11 +235,11 @@ mod tests {
                 false => slots,
             };
             let builder = Problem::builder(&graph, topology.as_ref()).slots(&slots);
-            let preset = if graph.vertices() > 10 { Preset::Fast } else { Preset::Default };
-            let problem = builder.fix(1, slots[0]).preset(preset).build().unwrap();
+            let problem = builder.fix(1, slots[0]).preset(Preset::Fast).build().unwrap();
             let prepared = Prepared::new(&problem);
             let budget = Budget::unlimited();
-            for generator in BY_SHAPE.iter().chain(&BY_STENCIL).chain(&BY_SEARCH) {
+            let all = BY_SHAPE.iter().chain(&BY_STENCIL).chain(&BY_OTHER_SHAPE).chain(&BY_SEARCH);
+            for generator in all {
                 let mut offers = Offers::new(&prepared, &budget);
                 if !(generator.applies)(&offers) {
                     continue;

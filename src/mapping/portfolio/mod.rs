@@ -1,5 +1,6 @@
 //! The default engine: runs the algorithms that fit the problem, and keeps the best answer.
 
+mod answers;
 mod auto;
 mod candidate;
 mod effort;
@@ -8,6 +9,7 @@ mod generator;
 mod generators;
 mod grid_on_grid;
 mod group_search;
+mod judge;
 mod objectives;
 mod polish;
 mod regular_patterns;

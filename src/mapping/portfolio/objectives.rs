@@ -9,12 +9,13 @@ use crate::mapping::evaluation::directed;
 use crate::mapping::refinement::{
     LargestPair, LinkSearch, Links, ListNear, Nearness, Refiner, SearchSpace, TreeNear, near_of,
 };
-use crate::mapping::{Budget, Objective};
+use crate::mapping::{Budget, Objective, Preset};
 
 /// Lowers the load of the most loaded link. Takes and returns the place of each task. `None` if the topology has no
 /// links.
 pub(super) fn lower_links(
     prepared: &Prepared<'_, '_>,
+    preset: Preset,
     place_of: Vec<u32>,
     budget: &Budget,
 ) -> Option<Vec<u32>> {
@@ -25,7 +26,7 @@ pub(super) fn lower_links(
     let links = Links::new(&matrix, network, problem.places(), by_volume);
     let n = problem.tasks();
     let pinned: Vec<bool> = (0..n).map(|task| problem.fixed_place(task).is_some()).collect();
-    let steps = Effort::new(problem.preset(), n, prepared.tree.is_some()).congestion_steps;
+    let steps = Effort::new(preset, n, prepared.tree.is_some()).congestion_steps;
     let mut rng = prepared.rng.fork(0xc0);
     let search = LinkSearch { links: &links, pinned: &pinned, steps, budget };
     Some(match near_of(prepared) {

@@ -20,8 +20,8 @@ mod tests;
 use super::engine::{Prepared, with_distance};
 use super::evaluation::value;
 use super::problem::refused;
-use super::{Budget, Mapper, Objective, Outcome, Problem};
-use crate::base::error::Result;
+use super::{Budget, Mapper, Objective, Outcome, Preset, Problem};
+use crate::base::error::{Error, Result};
 
 /// The previous mapping and what leaving it costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,36 @@ pub fn remap(
     budget: &mut Budget,
 ) -> Result<Remapped> {
     check(previous, problem.tasks(), problem.objective())?;
+    // A stronger preset has the answers of the weaker ones too, so it is never worse.
+    let first = if mapper.compares() { Preset::Fast } else { problem.preset() };
+    let mut best: Option<(Worth, Remapped)> = None;
+    for preset in problem.preset().and_cheaper().skip(first as usize) {
+        if best.is_some() && budget.expired() {
+            break;
+        }
+        let problem = problem.with_preset(preset);
+        let (worth, answer) = remap_by_preset(&problem, previous, mapper, budget)?;
+        if best.as_ref().is_none_or(|best| worth < best.0) {
+            best = Some((worth, answer));
+        }
+    }
+    best.map(|best| best.1).ok_or_else(no_candidate)
+}
+
+/// Value with prices as a real and as a whole number, one of them 0, and the number of moved tasks.
+type Worth = (f64, u128, usize);
+
+fn no_candidate() -> Error {
+    refused("there is no candidate").advise("use another algorithm")
+}
+
+/// The best mapping with the preset of the problem, and its worth.
+fn remap_by_preset(
+    problem: &Problem<'_>,
+    previous: &Previous,
+    mapper: &dyn Mapper,
+    budget: &mut Budget,
+) -> Result<(Worth, Remapped)> {
     let prepared = Prepared::new(problem);
     let old = OldPlaces::new(problem, previous);
     let fresh = mapper.map(problem, budget)?.place_of_task;
@@ -95,9 +125,8 @@ pub fn remap(
         ((real, whole, moved), outcome)
     });
     let best = judged.reduce(|best, other| if other.0 < best.0 { other } else { best });
-    let ((_, _, moved), outcome) =
-        best.ok_or_else(|| refused("there is no candidate").advise("use another algorithm"))?;
-    Ok(Remapped { outcome, moved, forced: old.forced })
+    let (worth, outcome) = best.ok_or_else(no_candidate)?;
+    Ok((worth, Remapped { outcome, moved: worth.2, forced: old.forced }))
 }
 
 /// Refuses requests that have no answer.

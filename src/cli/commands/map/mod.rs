@@ -110,6 +110,10 @@ pub struct Args {
     sparse_factor: f64,
 
     /// Stop after this time with the best mapping so far: 30, 500ms, 2m [default: no limit]
+    ///
+    /// The cheaper presets are searched first, so a short time already gives a mapping. With --preset strong and
+    /// --algorithm auto, the search goes on with other random numbers until this time, unless the mapping is known to be
+    /// optimal.
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<String>,
 
@@ -221,7 +225,10 @@ impl Args {
 
     fn budget(&self) -> Result<Budget> {
         let budget = match &self.time_limit {
-            Some(text) => Budget::within(options::seconds(text).map_err(|e| e.at("--time-limit"))?),
+            Some(text) => {
+                let limit = options::seconds(text).map_err(|e| e.at("--time-limit"))?;
+                Budget::within(limit).using_all()
+            }
             None => Budget::unlimited(),
         };
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);

@@ -1,0 +1,201 @@
+//! The answers of the portfolio: those of the preset, and before them those of all weaker presets.
+//!
+//! Each preset makes its answers from the problem alone, and never from the answers of another preset. So a stronger
+//! preset has all answers of the weaker ones, and the best of them is never worse.
+
+use super::candidate::Candidate;
+use super::few_tasks::{Found, best_of_all};
+use super::generators::Candidates;
+use super::judge::Judge;
+use super::objectives::{lower_largest, lower_links};
+use super::{Effort, polish};
+use crate::base::sorting::Arrange;
+use crate::mapping::engine::Prepared;
+use crate::mapping::papers::umpa_congestion;
+use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
+
+/// The best of all answers for a problem. `None` if there is none.
+pub(super) fn answers(problem: &Problem<'_>, budget: &Budget) -> Option<Outcome> {
+    let mut prepared = Prepared::new(problem);
+    let mut best = Judge::new(problem);
+    let optimal = of_presets(&prepared, &mut best, budget);
+    let hops = matches!(problem.objective(), Objective::HopBytes | Objective::SumCom);
+    if (optimal && hops) || problem.preset() != Preset::Strong || !budget.uses_all() {
+        return best.answer();
+    }
+    // The user gives time, so the search goes on with other random numbers: in turn from the best answer and anew.
+    for round in 1u64.. {
+        if budget.expired() {
+            break;
+        }
+        prepared.set_round(round);
+        let again = match best.best().filter(|_| round % 2 == 1) {
+            Some(known) => {
+                let start = prepared.by_vertex(known.place_of_task.clone());
+                let effort = Effort::new(Preset::Strong, problem.tasks(), prepared.tree.is_some());
+                let place_of = polish(&prepared, start, &effort, budget);
+                let place_of = prepared.by_task(place_of);
+                Some(Outcome::new(problem, place_of).with("chosen", "refined with the time left"))
+            }
+            None => {
+                let mut candidates = Candidates::new(&prepared, budget);
+                by_hops(&prepared, &mut candidates, Preset::Strong, budget).map(|found| found.0)
+            }
+        };
+        let Some(again) = again else { break };
+        of_objective(&prepared, Preset::Strong, &again, budget)
+            .into_iter()
+            .for_each(|o| best.take(o));
+        best.take(again);
+    }
+    best.answer()
+}
+
+/// Gives the answers of all presets up to that of the problem to the judge. True if one of them is optimal in hops.
+fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Budget) -> bool {
+    let problem = prepared.problem;
+    let weighed = problem.with_objective(Objective::HopBytes);
+    // The answer for hop-bytes may still be better in total hops.
+    let by_bytes = (problem.objective() == Objective::TotalHops).then(|| Prepared::new(&weighed));
+    from_given_order(prepared, budget).into_iter().for_each(|answer| best.take(answer));
+    let mut candidates = Candidates::new(prepared, budget);
+    let mut others = by_bytes.as_ref().map(|other| (other, Candidates::new(other, budget)));
+    let mut optimal = false;
+    for preset in problem.preset().and_cheaper() {
+        if preset != Preset::Fast && budget.expired() {
+            break;
+        }
+        if let Some((other, candidates)) = &mut others
+            && let Some((answer, _)) = by_hops(other, candidates, preset, budget)
+        {
+            best.take(answer);
+        }
+        let Some((answer, least)) = by_hops(prepared, &mut candidates, preset, budget) else {
+            continue;
+        };
+        let lowered = of_objective(prepared, preset, &answer, budget);
+        best.take(answer);
+        lowered.into_iter().for_each(|answer| best.take(answer));
+        optimal = least;
+        let sum = [Objective::HopBytes, Objective::SumCom, Objective::TotalHops];
+        if optimal && sum.contains(&problem.objective()) {
+            break;
+        }
+    }
+    optimal
+}
+
+/// The best answer in hops, weighted as the graph of the problem is, and whether there is no better one.
+fn by_hops(
+    prepared: &Prepared<'_, '_>,
+    candidates: &mut Candidates<'_, '_, '_>,
+    preset: Preset,
+    budget: &Budget,
+) -> Option<(Outcome, bool)> {
+    let problem = prepared.problem;
+    let (candidates, effort) = candidates.of(preset);
+    let (mut best, mut cost) = refined(prepared, candidates, &effort, budget)?;
+    let mut optimal = prepared.tree.is_none() && cost == Some(prepared.least());
+    if !optimal && super::few_tasks::are_few(prepared) {
+        let known = *cost.get_or_insert_with(|| prepared.cost(&best.place_of));
+        let Found { place_of, complete } = best_of_all(prepared, known, preset);
+        optimal = complete;
+        if let Some(place_of) = place_of {
+            best = Candidate::new("best of all", place_of);
+        }
+    }
+    let place_of = prepared.by_task(best.place_of);
+    Some((Outcome::by(budget.threads(), problem, place_of).with("chosen", best.name), optimal))
+}
+
+/// The best of the candidates after local search, with its cost, which is not computed if there is nothing to
+/// compare.
+fn refined(
+    prepared: &Prepared<'_, '_>,
+    candidates: Vec<Candidate>,
+    effort: &Effort,
+    budget: &Budget,
+) -> Option<(Candidate, Option<i128>)> {
+    // On a large tree there is only one candidate, and no comparison.
+    let compared = candidates.len() > 1 || prepared.tree.is_none();
+    let alone = candidates.len() == 1;
+    let mut list: Vec<(i128, Candidate)> = candidates
+        .into_iter()
+        .map(|mut candidate| {
+            prepared.honour_fixed(&mut candidate.place_of);
+            (if compared { prepared.cost(&candidate.place_of) } else { 0 }, candidate)
+        })
+        .collect();
+    list.arrange_by_key(|(cost, _)| *cost);
+    // The best is refined. Local search improves a placement by the stencil alone less than others:
+    // where such a placement is the best, the next one is refined too, unless it is much worse.
+    // A folded grid is improved even less. If it keeps most neighbours together, the others are no better.
+    let by_stencil = list.first().is_some_and(|(_, candidate)| candidate.by_stencil);
+    let loose = |(cost, candidate): &(i128, Candidate)| {
+        candidate.folded && *cost > prepared.least() + prepared.least() / 4
+    };
+    let folded = list.first().is_some_and(loose);
+    list.truncate(if by_stencil || folded { 2 } else { 1 });
+    if !folded {
+        let most = list.first().map_or(0, |(cost, _)| cost + cost / 8);
+        list.retain(|(cost, _)| *cost <= most);
+    }
+    let polished = list.into_iter().map(|(cost, candidate)| {
+        if prepared.tree.is_none() && cost == prepared.least() {
+            return (Some(cost), candidate);
+        }
+        let place_of = polish(prepared, candidate.place_of, effort, budget);
+        let cost = (!alone).then(|| prepared.cost(&place_of));
+        (cost, Candidate { place_of, ..candidate })
+    });
+    polished.min_by_key(|(cost, _)| *cost).map(|(cost, best)| (best, cost))
+}
+
+/// The given order after the search for the objective, where this does not depend on the preset.
+fn from_given_order(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outcome> {
+    let problem = prepared.problem;
+    if problem.objective() != Objective::MaxCom {
+        return None;
+    }
+    let start = prepared.by_vertex(problem.identity_places());
+    let place_of = prepared.by_task(lower_largest(prepared, start, budget));
+    Some(Outcome::new(problem, place_of).with("chosen", "given order, largest pair lowered"))
+}
+
+/// The answers of the objective's own searches. Most of them start from the answer in hops.
+fn of_objective(
+    prepared: &Prepared<'_, '_>,
+    preset: Preset,
+    by_hops: &Outcome,
+    budget: &Budget,
+) -> Vec<Outcome> {
+    let problem = prepared.problem;
+    match problem.objective() {
+        Objective::MaxCom => {
+            let start = prepared.by_vertex(by_hops.place_of_task.clone());
+            let place_of = prepared.by_task(lower_largest(prepared, start, budget));
+            vec![Outcome::new(problem, place_of).with("chosen", "largest pair lowered")]
+        }
+        Objective::Mc | Objective::Mmc | Objective::Time => {
+            let start = by_hops.place_of_task.clone();
+            let lowered = lower_links(prepared, preset, start, budget).map(|place_of| {
+                Outcome::new(problem, place_of).with("chosen", "most loaded link lowered")
+            });
+            // On large machines the paper's refinement takes longer than all other steps together.
+            let of_paper =
+                (problem.tasks() <= 4096).then(|| umpa(problem, preset, budget)).flatten();
+            lowered.into_iter().chain(of_paper).collect()
+        }
+        Objective::TotalHops | Objective::HopBytes | Objective::SumCom => Vec::new(),
+    }
+}
+
+/// The answer of the UMPA paper's refinement, whose groups depend on the preset.
+fn umpa(problem: &Problem<'_>, preset: Preset, budget: &Budget) -> Option<Outcome> {
+    let problem = &problem.with_preset(preset);
+    let (answer, name) = match problem.objective() {
+        Objective::Mmc => (umpa_congestion::by_messages(problem, budget), "umpa-mmc"),
+        _ => (umpa_congestion::by_bytes(problem, budget), "umpa-mc"),
+    };
+    answer.ok().map(|outcome| outcome.with("chosen", name))
+}

@@ -1,0 +1,41 @@
+//! Which of several answers is the best in the objective of a problem.
+
+use crate::mapping::evaluation::value;
+use crate::mapping::{Objective, Outcome, Problem};
+
+/// Keeps the best answer that it has seen; of equally good ones, the first.
+pub(super) struct Judge<'a, 'p> {
+    problem: &'a Problem<'p>,
+    best: Option<(Worth, Outcome)>,
+}
+
+/// The value of an answer: a whole number where the objective is one.
+#[derive(PartialEq, PartialOrd)]
+struct Worth(f64, u128);
+
+impl<'a, 'p> Judge<'a, 'p> {
+    pub(super) fn new(problem: &'a Problem<'p>) -> Self {
+        Judge { problem, best: None }
+    }
+
+    /// Looks at one more answer.
+    pub(super) fn take(&mut self, answer: Outcome) {
+        let worth = match self.problem.objective() {
+            Objective::HopBytes | Objective::SumCom => Worth(0.0, answer.hop_bytes),
+            _ => Worth(value(self.problem, &answer.slot_of_task).unwrap_or(f64::INFINITY), 0),
+        };
+        if self.best.as_ref().is_none_or(|(best, _)| worth < *best) {
+            self.best = Some((worth, answer));
+        }
+    }
+
+    /// The best answer so far.
+    pub(super) fn best(&self) -> Option<&Outcome> {
+        self.best.as_ref().map(|(_, answer)| answer)
+    }
+
+    /// The best answer.
+    pub(super) fn answer(self) -> Option<Outcome> {
+        self.best.map(|(_, answer)| answer)
+    }
+}
