@@ -71,16 +71,21 @@ fn random_graph(tasks: usize, random: &mut SplitMix64) -> Graph {
     Graph::from_edges(tasks, &edges)
 }
 
-fn random_table(random: &mut SplitMix64) -> Box<dyn Topology> {
-    let n = 2 + random.below(30);
-    let mut rows = vec![vec![0u32; n]; n];
+/// A symmetric table of distances from 1 to 9.
+pub fn random_distances(n: usize, random: &mut SplitMix64) -> Vec<Vec<u32>> {
+    let mut rows: Vec<Vec<u32>> = Vec::new();
     for a in 0..n {
-        for b in 0..a {
-            let distance = 1 + random.below(9) as u32;
-            (rows[a][b], rows[b][a]) = (distance, distance);
+        let below: Vec<u32> = (0..a).map(|_| 1 + random.below(9) as u32).collect();
+        for (b, &distance) in below.iter().enumerate() {
+            rows[b].push(distance);
         }
+        rows.push(below.into_iter().chain([0]).collect());
     }
-    match DistanceMatrix::new(&rows) {
+    rows
+}
+
+fn random_table(random: &mut SplitMix64) -> Box<dyn Topology> {
+    match DistanceMatrix::new(&random_distances(2 + random.below(30), random)) {
         Ok(table) => Box::new(table),
         Err(_) => machine("mesh:8"),
     }

@@ -1,5 +1,6 @@
 //! Small problems, each with the least cost of all placements by trying them all.
 
+use super::instances::random_distances;
 use rankweave::base::random::SplitMix64;
 use rankweave::mapping::{Budget, Preset, Problem, by_name};
 use rankweave::matrix::Graph;
@@ -40,14 +41,10 @@ pub fn report() -> Result<(), Box<dyn std::error::Error>> {
     for number in 0..PROBLEMS {
         let n = 4 + number % 7;
         let mut edges = Vec::new();
-        let mut rows = vec![vec![0u32; n]; n];
-        for a in 0..n {
-            for b in 0..a {
-                edges.push((a as u32, b as u32, random.next_u64() % 10));
-                let distance = 1 + random.below(9) as u32;
-                (rows[a][b], rows[b][a]) = (distance, distance);
-            }
+        for a in 0..n as u32 {
+            edges.extend((0..a).map(|b| (a, b, random.next_u64() % 10)));
         }
+        let rows = random_distances(n, random);
         let graph = Graph::from_edges(n, &edges);
         let topology: Box<dyn Topology> = match number % 4 {
             0 => parse(&format!("torus:{n}"))?,
