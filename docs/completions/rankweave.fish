@@ -140,7 +140,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l previous -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l migration-cost -d 'With --previous: the price of moving one task, in units of the objective' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l sparse-factor -d 'Ignore pairs with less than this part of the traffic of the heaviest pair (0 to 1)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l time-limit -d 'Stop after this time with the best mapping so far: 30, 500ms, 2m [default: no limit]' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l threads -d 'Number of threads; the answer does not depend on it [default: one for each core]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l threads -d 'Number of threads; without --time-limit, the answer does not depend on it [default: one for each core]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l seed -d 'Seed of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s o -l out -d 'Write the mapping to this file [default: standard output, unless --json]' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l progress -d 'Show progress of long work even if standard error is no terminal'

@@ -67,6 +67,11 @@ impl Budget {
         self
     }
 
+    /// The same, but the default algorithm ends when it has made its answers: other steps need time after it.
+    pub(crate) fn as_needed(&self) -> Budget {
+        Budget { uses_all: false, ..self.clone() }
+    }
+
     /// True if there is a time limit, and all of the time is to be used.
     pub(crate) fn uses_all(&self) -> bool {
         self.uses_all && self.deadline.is_some()

@@ -1,8 +1,8 @@
 //! Moves and swaps of single tasks between slots that lower hop-bytes and keep the load limit.
 //!
 //! A task looks at the slots of its partners. On each of them it is moved there alone, or changes places with one of a
-//! few tasks that gain most by the way back ([`SwapPartners`]). So the time of a round depends on the edges, and not on
-//! the number of tasks on a slot.
+//! few tasks there that gain most by coming here ([`SwapPartners`]). So, for tasks with few partners, the time of a round
+//! depends on the edges, and not on the number of tasks on a slot.
 
 use super::loads::Loads;
 use super::move_costs::{Homes, MoveCosts};

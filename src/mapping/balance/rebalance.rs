@@ -13,7 +13,7 @@ use crate::base::error::Result;
 use crate::base::sorting::Arrange;
 use crate::mapping::problem::refused;
 use crate::mapping::remap::check;
-use crate::mapping::{Budget, Mapper, Previous, ProblemBuilder, remap};
+use crate::mapping::{Budget, Mapper, Preset, Previous, ProblemBuilder, remap};
 
 /// A mapping of weighted tasks with what was moved for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,8 +49,9 @@ pub fn remap_with_loads(
         return Ok(Rebalanced { mapping, moved: answer.moved, forced: answer.forced });
     }
     // A stronger preset has the answers of the weaker ones too, so it is never worse.
+    let first = if mapper.compares() { Preset::Fast } else { builder.preset };
     let mut best: Option<(Worth, Rebalanced)> = None;
-    for preset in builder.preset.and_cheaper() {
+    for preset in builder.preset.and_cheaper().skip(first as usize) {
         if best.is_some() && budget.expired() {
             break;
         }

@@ -1,9 +1,10 @@
 //! Which tasks of a slot are worth an exchange with a task of another slot.
 //!
-//! For each two slots with traffic between them, the list has the tasks of the one that have partners on the other, or
-//! their previous slot there, and a few tasks that lose little wherever they go. The tasks that gain most by the move
-//! come first. The lists are those at the beginning of a round. A task of a list may have moved since, so its slot is
-//! checked and its gain is computed anew.
+//! For each two slots with traffic between them, the list has the tasks on the first slot that have a partner on the
+//! second one, or had that slot before, and a few tasks that lose little wherever they go. Where a task wants back to
+//! its previous slot, that slot has such a list as well. The tasks that gain most by the move come first. The lists are
+//! those at the beginning of a round. A task of a list may have moved since, so its slot is checked and its gain is
+//! computed anew.
 
 use super::move_costs::MoveCosts;
 use super::nearby::Nearby;
@@ -15,6 +16,9 @@ pub(super) struct SwapPartners {
     /// Gain and task; in each list the largest gain first.
     list: Vec<(i128, u32)>,
 }
+
+/// Stands for no task: the pair of slots has a list nevertheless.
+const NO_TASK: u32 = u32::MAX;
 
 /// A task that may go from one slot to another.
 struct Candidate {
@@ -53,13 +57,14 @@ impl SwapPartners {
             for to in nearby.slots().chain(costs.home_beside(task, nearby)) {
                 if to != from {
                     let gain = own - nearby.cost(to, distances) - costs.dearer(task, from, to);
-                    all.push(Candidate {
-                        from: from as u32,
-                        to: to as u32,
-                        gain,
-                        task: task as u32,
-                    });
+                    let (from, to) = (from as u32, to as u32);
+                    all.push(Candidate { from, to, gain, task: task as u32 });
                 }
+            }
+            // A task that wants back to a slot on which it has no partner needs a list of that slot.
+            if let Some(home) = costs.home_beside(task, nearby).filter(|&home| home != from) {
+                let (from, to) = (home as u32, from as u32);
+                all.push(Candidate { from, to, gain: i128::MIN, task: NO_TASK });
             }
             keep_loosest(&mut loose[from], (nearby.weight_on(from), task as u32));
         }
@@ -69,7 +74,7 @@ impl SwapPartners {
             let (from, to) = (list[0].from as usize, list[0].to as usize);
             partners.pairs.push((list[0].from, list[0].to, partners.list.len() as u32));
             let start = partners.list.len();
-            let kept = list.iter().take(Self::KEPT);
+            let kept = list.iter().filter(|c| c.task != NO_TASK).take(Self::KEPT);
             partners.list.extend(kept.map(|c| (c.gain, c.task)));
             for &(_, task) in &loose[from] {
                 if partners.list[start..].iter().all(|listed| listed.1 != task) {

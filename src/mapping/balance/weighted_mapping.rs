@@ -6,7 +6,7 @@ use super::loads::Loads;
 use super::local_search::LocalSearch;
 use crate::base::error::Result;
 use crate::mapping::problem::refused;
-use crate::mapping::{Budget, Mapper, Problem, ProblemBuilder};
+use crate::mapping::{Budget, Mapper, Preset, Problem, ProblemBuilder};
 use crate::matrix::Graph;
 use std::collections::BTreeMap;
 
@@ -56,9 +56,11 @@ pub fn map_with_loads(
         });
     }
     let fixed = Fixed::new(&builder, &slots)?;
+    let budget = &mut budget.as_needed();
     // A stronger preset has the answers of the weaker ones too, so it is never worse.
+    let first = if mapper.compares() { Preset::Fast } else { builder.preset };
     let mut best: Option<((u128, f64), Balanced)> = None;
-    for preset in builder.preset.and_cheaper() {
+    for preset in builder.preset.and_cheaper().skip(first as usize) {
         if best.is_some() && budget.expired() {
             break;
         }

@@ -103,6 +103,16 @@ impl<'a, 'b> Prepared<'a, 'b> {
         self.graph.weights.iter().map(|&w| i128::from(w)).sum::<i128>() / 2
     }
 
+    /// True if no mapping costs less than this one: all tasks that exchange data are at distance 1, and no two
+    /// places are on one slot.
+    pub(crate) fn is_least(&self, cost: i128) -> bool {
+        cost == self.least() && self.scale.distance_shift == 0 && {
+            let mut seen = vec![false; self.problem.topology().slots()];
+            let first = |&slot: &u32| !std::mem::replace(&mut seen[slot as usize], true);
+            self.problem.places().iter().all(first)
+        }
+    }
+
     /// Puts fixed tasks on their places by swaps; all other tasks stay where they are.
     pub(crate) fn honour_fixed(&self, place_of: &mut [u32]) {
         if !self.pinned.is_empty() {

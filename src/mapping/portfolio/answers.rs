@@ -19,8 +19,10 @@ pub(super) fn answers(problem: &Problem<'_>, budget: &Budget) -> Option<Outcome>
     let mut prepared = Prepared::new(problem);
     let mut best = Judge::new(problem);
     let optimal = of_presets(&prepared, &mut best, budget);
-    let hops = matches!(problem.objective(), Objective::HopBytes | Objective::SumCom);
-    if (optimal && hops) || problem.preset() != Preset::Strong || !budget.uses_all() {
+    if (optimal && is_sum(problem.objective()))
+        || problem.preset() != Preset::Strong
+        || !budget.uses_all()
+    {
         return best.answer();
     }
     // The user gives time, so the search goes on with other random numbers: in turn from the best answer and anew.
@@ -39,13 +41,16 @@ pub(super) fn answers(problem: &Problem<'_>, budget: &Budget) -> Option<Outcome>
             }
             None => {
                 let mut candidates = Candidates::new(&prepared, budget);
-                by_hops(&prepared, &mut candidates, Preset::Strong, budget).map(|found| found.0)
+                let (candidates, effort) = candidates.of(Preset::Strong);
+                refined(&prepared, candidates, &effort, budget).map(|(found, _)| {
+                    let place_of = prepared.by_task(found.place_of);
+                    Outcome::by(budget.threads(), problem, place_of).with("chosen", found.name)
+                })
             }
         };
         let Some(again) = again else { break };
-        of_objective(&prepared, Preset::Strong, &again, budget)
-            .into_iter()
-            .for_each(|o| best.take(o));
+        let lowered = by_own_search(&prepared, Preset::Strong, &again, budget);
+        lowered.into_iter().for_each(|answer| best.take(answer));
         best.take(again);
     }
     best.answer()
@@ -57,7 +62,6 @@ fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Bu
     let weighed = problem.with_objective(Objective::HopBytes);
     // The answer for hop-bytes may still be better in total hops.
     let by_bytes = (problem.objective() == Objective::TotalHops).then(|| Prepared::new(&weighed));
-    from_given_order(prepared, budget).into_iter().for_each(|answer| best.take(answer));
     let mut candidates = Candidates::new(prepared, budget);
     let mut others = by_bytes.as_ref().map(|other| (other, Candidates::new(other, budget)));
     let mut optimal = false;
@@ -73,12 +77,14 @@ fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Bu
         let Some((answer, least)) = by_hops(prepared, &mut candidates, preset, budget) else {
             continue;
         };
-        let lowered = of_objective(prepared, preset, &answer, budget);
+        let lowered = by_own_search(prepared, preset, &answer, budget);
         best.take(answer);
-        lowered.into_iter().for_each(|answer| best.take(answer));
+        lowered.into_iter().chain(by_paper(problem, preset, budget)).for_each(|a| best.take(a));
+        if preset == Preset::Fast {
+            from_given_order(prepared, budget).into_iter().for_each(|answer| best.take(answer));
+        }
         optimal = least;
-        let sum = [Objective::HopBytes, Objective::SumCom, Objective::TotalHops];
-        if optimal && sum.contains(&problem.objective()) {
+        if optimal && is_sum(problem.objective()) {
             break;
         }
     }
@@ -95,13 +101,14 @@ fn by_hops(
     let problem = prepared.problem;
     let (candidates, effort) = candidates.of(preset);
     let (mut best, mut cost) = refined(prepared, candidates, &effort, budget)?;
-    let mut optimal = prepared.tree.is_none() && cost == Some(prepared.least());
+    let mut optimal = prepared.tree.is_none() && cost.is_some_and(|cost| prepared.is_least(cost));
     if !optimal && super::few_tasks::are_few(prepared) {
         let known = *cost.get_or_insert_with(|| prepared.cost(&best.place_of));
-        let Found { place_of, complete } = best_of_all(prepared, known, preset);
+        let Found { place_of, complete } = best_of_all(prepared, known, preset, budget);
         optimal = complete;
         if let Some(place_of) = place_of {
-            best = Candidate::new("best of all", place_of);
+            let name = if complete { "best of all" } else { "branch and bound" };
+            best = Candidate::new(name, place_of);
         }
     }
     let place_of = prepared.by_task(best.place_of);
@@ -141,7 +148,7 @@ fn refined(
         list.retain(|(cost, _)| *cost <= most);
     }
     let polished = list.into_iter().map(|(cost, candidate)| {
-        if prepared.tree.is_none() && cost == prepared.least() {
+        if prepared.tree.is_none() && prepared.is_least(cost) {
             return (Some(cost), candidate);
         }
         let place_of = polish(prepared, candidate.place_of, effort, budget);
@@ -162,40 +169,45 @@ fn from_given_order(prepared: &Prepared<'_, '_>, budget: &Budget) -> Option<Outc
     Some(Outcome::new(problem, place_of).with("chosen", "given order, largest pair lowered"))
 }
 
-/// The answers of the objective's own searches. Most of them start from the answer in hops.
-fn of_objective(
+/// True if the objective is a sum over all pairs of tasks.
+fn is_sum(objective: Objective) -> bool {
+    matches!(objective, Objective::HopBytes | Objective::SumCom | Objective::TotalHops)
+}
+
+/// The answer of the objective's own search, which starts from the answer in hops.
+fn by_own_search(
     prepared: &Prepared<'_, '_>,
     preset: Preset,
     by_hops: &Outcome,
     budget: &Budget,
-) -> Vec<Outcome> {
+) -> Option<Outcome> {
     let problem = prepared.problem;
     match problem.objective() {
         Objective::MaxCom => {
             let start = prepared.by_vertex(by_hops.place_of_task.clone());
             let place_of = prepared.by_task(lower_largest(prepared, start, budget));
-            vec![Outcome::new(problem, place_of).with("chosen", "largest pair lowered")]
+            Some(Outcome::new(problem, place_of).with("chosen", "largest pair lowered"))
         }
         Objective::Mc | Objective::Mmc | Objective::Time => {
             let start = by_hops.place_of_task.clone();
-            let lowered = lower_links(prepared, preset, start, budget).map(|place_of| {
-                Outcome::new(problem, place_of).with("chosen", "most loaded link lowered")
-            });
-            // On large machines the paper's refinement takes longer than all other steps together.
-            let of_paper =
-                (problem.tasks() <= 4096).then(|| umpa(problem, preset, budget)).flatten();
-            lowered.into_iter().chain(of_paper).collect()
+            let place_of = lower_links(prepared, preset, start, budget)?;
+            Some(Outcome::new(problem, place_of).with("chosen", "most loaded link lowered"))
         }
-        Objective::TotalHops | Objective::HopBytes | Objective::SumCom => Vec::new(),
+        Objective::TotalHops | Objective::HopBytes | Objective::SumCom => None,
     }
 }
 
-/// The answer of the UMPA paper's refinement, whose groups depend on the preset.
-fn umpa(problem: &Problem<'_>, preset: Preset, budget: &Budget) -> Option<Outcome> {
+/// The answer of the UMPA paper's refinement for objectives of links. Its groups depend on the preset.
+fn by_paper(problem: &Problem<'_>, preset: Preset, budget: &Budget) -> Option<Outcome> {
     let problem = &problem.with_preset(preset);
+    // On large machines this takes longer than all other steps together.
+    if problem.tasks() > 4096 {
+        return None;
+    }
     let (answer, name) = match problem.objective() {
         Objective::Mmc => (umpa_congestion::by_messages(problem, budget), "umpa-mmc"),
-        _ => (umpa_congestion::by_bytes(problem, budget), "umpa-mc"),
+        Objective::Mc | Objective::Time => (umpa_congestion::by_bytes(problem, budget), "umpa-mc"),
+        _ => return None,
     };
     answer.ok().map(|outcome| outcome.with("chosen", name))
 }

@@ -7,14 +7,17 @@
 //! opposite order (as in Gilmore, "Optimal and suboptimal algorithms for the quadratic assignment problem", 1962).
 //! Limits: [`TASKS`] tasks, [`PLACES`] places, and a number of branches by the preset.
 
-use crate::mapping::Preset;
 use crate::mapping::engine::{Distance, Prepared, with_distance};
+use crate::mapping::{Budget, Preset};
 
 /// The largest number of tasks.
 const TASKS: usize = 10;
 
 /// The largest number of places.
 const PLACES: usize = 16;
+
+/// Branches between two looks at the clock.
+const BETWEEN_CLOCKS: u64 = 4096;
 
 /// Branches after which the search gives up. All placements of ten tasks on ten places have fewer, so presets other than
 /// `fast` always finish there.
@@ -41,13 +44,18 @@ pub(super) struct Found {
 }
 
 /// Looks for the best placement of all that cost less than `most`.
-pub(super) fn best_of_all(prepared: &Prepared<'_, '_>, most: i128, preset: Preset) -> Found {
+pub(super) fn best_of_all(
+    prepared: &Prepared<'_, '_>,
+    most: i128,
+    preset: Preset,
+    budget: &Budget,
+) -> Found {
     let places = prepared.problem.places().len();
     let distances: Vec<Vec<i64>> = with_distance!(&prepared.lookup, d => {
         (0..places as u32).map(|a| (0..places as u32).map(|b| d.between(a, b)).collect()).collect()
     });
     let mut search = Search::new(prepared, distances, most, most_branches(preset, places));
-    search.branch(0, 0, [[0; PLACES]; TASKS]);
+    search.branch(0, 0, [[0; PLACES]; TASKS], budget);
     Found { place_of: search.best, complete: search.branches < search.most_branches }
 }
 
@@ -116,8 +124,11 @@ impl Search {
     }
 
     /// Places the task number `placed` of the order on every free place in turn. `cost` is that of the placed tasks.
-    fn branch(&mut self, placed: usize, cost: i64, costs: Costs) {
+    fn branch(&mut self, placed: usize, cost: i64, costs: Costs, budget: &Budget) {
         self.branches += 1;
+        if self.branches.is_multiple_of(BETWEEN_CLOCKS) && budget.expired() {
+            self.most_branches = 0;
+        }
         let Some(&task) = self.order.get(placed) else {
             self.most = i128::from(cost);
             self.best = Some(self.place_of.clone());
@@ -141,7 +152,7 @@ impl Search {
             }
             let least = now + self.least(placed + 1, &next);
             if i128::from(least) < self.most && self.branches < self.most_branches {
-                self.branch(placed + 1, now, next);
+                self.branch(placed + 1, now, next, budget);
             }
             self.taken[place] = false;
         }
@@ -219,13 +230,13 @@ mod tests {
             let problem = if fixed { builder.fix(1, 4) } else { builder }.build().unwrap();
             let prepared = Prepared::new(&problem);
             assert!(are_few(&prepared));
-            let found = best_of_all(&prepared, i128::MAX, Preset::Default);
+            let found = best_of_all(&prepared, i128::MAX, Preset::Default, &Budget::unlimited());
             assert!(found.complete);
             let found = found.place_of.unwrap();
             let mut all = (0..graph.vertices() as u32).collect();
             let cost = prepared.cost(&found);
             assert_eq!(cost, least(&prepared, &mut all, 0), "{machine}");
-            let again = best_of_all(&prepared, cost, Preset::Default);
+            let again = best_of_all(&prepared, cost, Preset::Default, &Budget::unlimited());
             assert!(again.complete && again.place_of.is_none());
         }
     }
@@ -239,7 +250,11 @@ mod tests {
                 let graph = random_graph(10, &mut random);
                 let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
                 let prepared = Prepared::new(&problem);
-                assert!(best_of_all(&prepared, i128::MAX, Preset::Default).complete, "{machine}");
+                assert!(
+                    best_of_all(&prepared, i128::MAX, Preset::Default, &Budget::unlimited())
+                        .complete,
+                    "{machine}"
+                );
             }
         }
     }

@@ -69,8 +69,7 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
 
     /// True if a candidate cannot be beaten: every pair is at distance 1.
     pub(super) fn reach_the_least(&self) -> bool {
-        let least = self.prepared.least();
-        self.list.iter().any(|c| self.prepared.cost(&c.place_of) == least)
+        self.list.iter().any(|c| self.prepared.is_least(self.prepared.cost(&c.place_of)))
     }
 
     /// True if a placement by the stencil alone is better than all other candidates.

@@ -1,15 +1,16 @@
-//! Which of several answers is the best in the objective of a problem.
+//! Which of several answers is the best in the objective of a problem. Of equal ones, it is the one with the least
+//! hop-bytes.
 
 use crate::mapping::evaluation::value;
 use crate::mapping::{Objective, Outcome, Problem};
 
-/// Keeps the best answer that it has seen; of equally good ones, the first.
+/// Keeps the best answer that it has seen; of equally good ones with equal hop-bytes, the first.
 pub(super) struct Judge<'a, 'p> {
     problem: &'a Problem<'p>,
     best: Option<(Worth, Outcome)>,
 }
 
-/// The value of an answer: a whole number where the objective is one.
+/// The value of an answer, or 0 where it is the hop-bytes, and the hop-bytes.
 #[derive(PartialEq, PartialOrd)]
 struct Worth(f64, u128);
 
@@ -22,7 +23,10 @@ impl<'a, 'p> Judge<'a, 'p> {
     pub(super) fn take(&mut self, answer: Outcome) {
         let worth = match self.problem.objective() {
             Objective::HopBytes | Objective::SumCom => Worth(0.0, answer.hop_bytes),
-            _ => Worth(value(self.problem, &answer.slot_of_task).unwrap_or(f64::INFINITY), 0),
+            _ => Worth(
+                value(self.problem, &answer.slot_of_task).unwrap_or(f64::INFINITY),
+                answer.hop_bytes,
+            ),
         };
         if self.best.as_ref().is_none_or(|(best, _)| worth < *best) {
             self.best = Some((worth, answer));

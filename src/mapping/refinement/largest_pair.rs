@@ -34,6 +34,9 @@ impl<D: Distance, N: Near> Refiner<D, N> for LargestPair {
         let total = |placement: &Placement| cost(space.graph, space.distance, &placement.place_of);
         let before = total(placement);
         for _ in 0..4 * space.graph.len() {
+            if space.budget.expired() {
+                break;
+            }
             let Some((mover, place)) = step(space, placement) else { break };
             placement.swap(mover, place);
         }

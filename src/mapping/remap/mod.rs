@@ -64,6 +64,7 @@ pub fn remap(
     budget: &mut Budget,
 ) -> Result<Remapped> {
     check(previous, problem.tasks(), problem.objective())?;
+    let budget = &mut budget.as_needed();
     // A stronger preset has the answers of the weaker ones too, so it is never worse.
     let first = if mapper.compares() { Preset::Fast } else { problem.preset() };
     let mut best: Option<(Worth, Remapped)> = None;

@@ -12,26 +12,29 @@ const MAX_HOSTS: usize = 1 << 19;
 /// More brackets than this in one name are refused.
 const MAX_BRACKETS: usize = 16;
 
+/// Names with more bytes than this outside of brackets are refused; names of hosts have at most 253.
+const MAX_LETTERS: usize = 1024;
+
 /// Numbers with more digits than this are refused. Without a limit, leading zeros would make long names from a short
 /// text.
 const MAX_DIGITS: usize = 20;
 
 /// The host lists of one file, which are bounded together.
 pub(super) struct HostLists {
-    /// How many hosts the lists that follow may name.
-    left: Cell<usize>,
+    /// How many hosts the lists have named so far.
+    named: Cell<usize>,
 }
 
 impl HostLists {
     /// No list was read yet.
     pub(super) fn new() -> HostLists {
-        HostLists { left: Cell::new(MAX_HOSTS) }
+        HostLists { named: Cell::new(0) }
     }
 
     /// The hosts of one more list.
     pub(super) fn expand(&self, list: &str) -> Result<Vec<String>> {
-        let hosts = expand_at_most(list, self.left.get())?;
-        self.left.set(self.left.get() - hosts.len());
+        let hosts = expand_after(self.named.get(), list, MAX_HOSTS)?;
+        self.named.set(self.named.get() + hosts.len());
         Ok(hosts)
     }
 }
@@ -40,14 +43,19 @@ impl HostLists {
 /// brackets with ranges. It stands for all combinations of their numbers, and the last bracket varies
 /// fastest. Numbers keep their leading zeros.
 ///
-/// Errors: brackets that do not match, a text in brackets that is not a range, an empty name, more than 16
-/// brackets in a name, more than 524 288 hosts.
+/// Errors: brackets that do not match, a text in brackets that is not a range, an empty name, a name with more
+/// than 16 brackets or more than 1024 bytes outside of them, more than 524 288 hosts.
 pub fn expand(list: &str) -> Result<Vec<String>> {
     expand_at_most(list, MAX_HOSTS)
 }
 
 /// As [`expand`], with another limit for the number of hosts.
 pub(super) fn expand_at_most(list: &str, most: usize) -> Result<Vec<String>> {
+    expand_after(0, list, most)
+}
+
+/// The hosts of a list, if other lists have named `before` hosts and all lists together may name `most`.
+fn expand_after(before: usize, list: &str, most: usize) -> Result<Vec<String>> {
     let mut hosts = Vec::new();
     let (mut depth, mut start) = (0, 0);
     let list = list.trim();
@@ -56,7 +64,7 @@ pub(super) fn expand_at_most(list: &str, most: usize) -> Result<Vec<String>> {
             '[' => depth += 1,
             ']' => depth -= 1,
             ',' if depth == 0 || at == list.len() => {
-                expand_one(list[start..at].trim(), most, &mut hosts)?;
+                expand_one(before, list[start..at].trim(), most, &mut hosts)?;
                 start = at + 1;
             }
             _ => {}
@@ -72,20 +80,25 @@ pub(super) fn expand_at_most(list: &str, most: usize) -> Result<Vec<String>> {
 }
 
 /// One name with its brackets.
-fn expand_one(pattern: &str, most: usize, hosts: &mut Vec<String>) -> Result<()> {
+fn expand_one(before: usize, pattern: &str, most: usize, hosts: &mut Vec<String>) -> Result<()> {
     if pattern.is_empty() {
         return Err(usage("a host list has an empty name"));
     }
-    let too_many = || usage(format!("a host list names more than {most} hosts with '{pattern}'"));
-    let left = (most - hosts.len()) as u64;
+    let too_many = || usage(format!("the host lists name more than {most} hosts with '{pattern}'"));
+    let too_long = || usage(format!("a name in the host list has more than {MAX_LETTERS} letters"));
+    let left = (most - before - hosts.len()) as u64;
     let mut names = vec![String::new()];
     let mut rest = pattern;
-    let mut brackets = 0;
+    let (mut brackets, mut letters) = (0, 0);
     while let Some((head, tail)) = rest.split_once('[') {
         let Some((list, after)) = tail.split_once(']') else {
             return Err(usage(format!("'[' without ']' in the host list '{pattern}'")));
         };
         brackets += 1;
+        letters += head.len();
+        if letters > MAX_LETTERS {
+            return Err(too_long());
+        }
         if brackets > MAX_BRACKETS {
             return Err(usage(format!("'{pattern}' has more than {MAX_BRACKETS} brackets")));
         }
@@ -107,6 +120,9 @@ fn expand_one(pattern: &str, most: usize, hosts: &mut Vec<String>) -> Result<()>
     }
     if names.len() as u64 > left {
         return Err(too_many());
+    }
+    if letters + rest.len() > MAX_LETTERS {
+        return Err(too_long());
     }
     names.iter_mut().filter(|_| !rest.is_empty()).for_each(|name| name.push_str(rest));
     hosts.append(&mut names);
@@ -142,7 +158,9 @@ mod tests {
             assert!(expand(list).is_err(), "{list}");
         }
         assert!(expand(&"[1]".repeat(MAX_BRACKETS)).is_ok());
-        for list in ["[1]".repeat(MAX_BRACKETS + 1), format!("a[{:021}]", 1)] {
+        let long = "a".repeat(MAX_LETTERS);
+        assert!(expand(&long).is_ok());
+        for list in ["[1]".repeat(MAX_BRACKETS + 1), format!("a[{:021}]", 1), long + "a[1-2]"] {
             assert!(expand(&list).is_err(), "{list}");
         }
     }

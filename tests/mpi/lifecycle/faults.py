@@ -22,6 +22,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import threading
 
 from driver import stacks
 
@@ -71,6 +72,13 @@ def build(work):
     """Compiles the library that makes calls fail; it is the same for every MPI."""
     folder = os.path.join(work, "faults")
     target = os.path.join(folder, "libfault.so")
+    with stacks.LOCKS.setdefault(target, threading.Lock()):
+        compile_once(folder, target)
+    return target
+
+
+def compile_once(folder, target):
+    """Compiles the library, if that was not done."""
     if not os.path.exists(target):
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "faults.inc"), "w", encoding="utf-8") as file:
@@ -79,7 +87,6 @@ def build(work):
         subprocess.run(["gcc", "-O1", "-w", "-fno-builtin", "-shared", "-fPIC", "-I", folder, "-o", target + ".new",
                         stacks.source("libfault.c")], check=True)
         os.replace(target + ".new", target)
-    return target
 
 
 class Faults:

@@ -112,12 +112,12 @@ pub struct Args {
     /// Stop after this time with the best mapping so far: 30, 500ms, 2m [default: no limit]
     ///
     /// The cheaper presets are searched first, so a short time already gives a mapping. With --preset strong and
-    /// --algorithm auto, the search goes on with other random numbers until this time, unless the mapping is known to be
-    /// optimal.
+    /// --algorithm auto, but without --weights and --previous, the search goes on with other random numbers until this
+    /// time, unless the mapping is known to be optimal.
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<String>,
 
-    /// Number of threads; the answer does not depend on it [default: one for each core]
+    /// Number of threads; without --time-limit, the answer does not depend on it [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
