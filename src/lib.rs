@@ -10,6 +10,8 @@
 #[cfg(feature = "cli")]
 pub mod allocation;
 pub mod base;
+#[cfg(feature = "cli")]
+pub mod bounds;
 pub mod decide;
 #[cfg(feature = "cli")]
 pub mod formats;

@@ -44,6 +44,19 @@ pub use registry::{by_name, registry};
 pub use remap::{Previous, Remapped, remap};
 pub use task_grid::TaskGrid;
 
+/// The grid or torus that a graph is: the points in each dimension, whether each dimension is a ring, and the point of
+/// each vertex. Light edges beside those of the grid are allowed.
+#[cfg(feature = "cli")]
+pub(crate) fn grid_of(
+    graph: &crate::matrix::Graph,
+) -> Option<(Vec<u32>, Vec<bool>, Vec<Vec<u32>>)> {
+    let scale = engine::Scale::new(graph.total_weight(), 1);
+    let shape = geometric::detect(&engine::Csr::from_graph(graph, scale))?;
+    let point = |v: usize| shape.coordinates.iter().map(|along| along[v]).collect();
+    let points = (0..graph.vertices()).map(point).collect();
+    Some((shape.dims.iter().map(|&d| d as u32).collect(), shape.wrap, points))
+}
+
 /// For tests outside this folder: which generators of candidates exist, and which of them have been asked.
 #[cfg(test)]
 pub(crate) mod generators {

@@ -1,0 +1,188 @@
+//! Checks a certificate: computes its bound again from the matrix, the distances and the data in the certificate.
+//!
+//! Nothing here uses the search for mappings or the search for bounds. The reasons:
+//!
+//! * *Triangle inequality.* Let a task send an amount along pairs with traffic to another task. By the triangle
+//!   inequality, the pairs on the way cost together at least the distance of the two tasks. So if flows and cliques use
+//!   no pair more than its traffic, the mapping costs at least as much as the flows between their ends would cost. What
+//!   they leave of the traffic costs at least the smallest distance.
+//! * *Places.* The k tasks that get most from a task are at best on the k places nearest to it.
+//! * *Levels.* The distance in a tree is a sum over levels: two tasks pay the step of a level if they are in different
+//!   groups there. "In different groups" is a distance too (0 or 1), with the places of a group at distance 0.
+//! * *Grids.* `grid_cut.rs` explains how many pairs of a grid a group can hold.
+
+use super::certificate::{Certificate, Clique, LevelProof, Packing, Proof};
+use super::nearest::{clique_sums, is_metric, nearest_sums};
+use super::{grid_cut, weights};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::matrix::{Graph, SparseMatrix};
+use crate::topology::{Topology, Tree};
+use std::collections::HashMap;
+
+fn refused(what: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Infeasible, what.into())
+        .advise("do not rely on this bound; compute a new certificate with 'rankweave eval --certificate FILE'")
+}
+
+/// The bound that follows from a certificate, whatever bound it states. Errors if its data is no proof.
+pub fn proved(
+    certificate: &Certificate,
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    slots: &[usize],
+) -> Result<u64> {
+    if certificate.tasks != matrix.tasks() {
+        let what = format!(
+            "the certificate is about {} tasks, and the matrix has {}",
+            certificate.tasks,
+            matrix.tasks()
+        );
+        return Err(refused(what));
+    }
+    let Some((graph, unit)) = weights::of(matrix, &certificate.objective) else {
+        return Err(refused(format!("no bound of '{}' can be checked", certificate.objective)));
+    };
+    let capacity = certificate.capacity.max(1);
+    let least = match &certificate.proof {
+        Proof::Distances(packing) => {
+            let most = most_targets(packing);
+            let facts = Facts {
+                sums: nearest_sums(topology, slots, capacity, most),
+                cliques: if capacity == 1 { clique_sums(topology) } else { Vec::new() },
+                metric: is_metric(topology),
+            };
+            of_packing(packing, &graph, &facts)?
+        }
+        Proof::Levels(levels) => {
+            let tree = topology.as_tree().ok_or_else(|| {
+                refused("the proof is about the levels of a tree, and the topology is none")
+            })?;
+            of_levels(levels, &graph, tree, slots, capacity)?
+        }
+    };
+    Ok(u64::try_from(least.div_ceil(unit)).unwrap_or(u64::MAX))
+}
+
+/// What a packing may rely on.
+pub(super) struct Facts {
+    /// By number of places: the least sum of distances (see [`nearest_sums`]).
+    pub(super) sums: Vec<u64>,
+    /// By number of tasks: the least sum over all pairs; empty if none is known.
+    pub(super) cliques: Vec<u64>,
+    /// Whether ways over other tasks count.
+    pub(super) metric: bool,
+}
+
+impl Facts {
+    /// In different groups or not, for groups of so many places.
+    pub(super) fn of_groups(places: usize, most: usize) -> Facts {
+        let sums = (0..=most as u64).map(|k| k.saturating_sub(places as u64 - 1)).collect();
+        Facts { sums, cliques: Vec::new(), metric: true }
+    }
+}
+
+/// The most tasks that one task sends to, at least 1.
+pub(super) fn most_targets(packing: &Packing) -> usize {
+    packing.flows.iter().map(|flow| flow.arcs.len()).max().unwrap_or(0).max(1)
+}
+
+fn of_levels(
+    levels: &[LevelProof],
+    graph: &Graph,
+    tree: &Tree,
+    slots: &[usize],
+    capacity: u32,
+) -> Result<u128> {
+    if levels.len() != tree.levels() {
+        return Err(refused(format!("{} levels of {} are proved", levels.len(), tree.levels())));
+    }
+    let mut sum = 0u128;
+    for (l, level) in levels.iter().enumerate() {
+        let inner = if l + 1 < levels.len() { tree.cost(l + 1) } else { 0 };
+        let places = group_places(tree.groups(l), slots, capacity);
+        let cut = match level {
+            LevelProof::Packing(packing) => {
+                let largest = places.first().copied().unwrap_or(1);
+                of_packing(packing, graph, &Facts::of_groups(largest, most_targets(packing)))?
+            }
+            LevelProof::Grid(witness) => {
+                grid_cut::least(witness, graph, &places).map_err(refused)?
+            }
+        };
+        sum += cut * u128::from(tree.cost(l) - inner);
+    }
+    Ok(sum)
+}
+
+/// The places of all groups, the largest first.
+pub(super) fn group_places(groups: &[u32], slots: &[usize], capacity: u32) -> Vec<usize> {
+    let mut places: HashMap<u32, usize> = HashMap::new();
+    for &slot in slots {
+        *places.entry(groups[slot]).or_default() += capacity as usize;
+    }
+    let mut places: Vec<usize> = places.into_values().collect();
+    places.sort_unstable_by(|a, b| b.cmp(a));
+    places
+}
+
+/// The least cost of the traffic of `graph` by a packing, rounded up.
+pub(super) fn of_packing(packing: &Packing, graph: &Graph, facts: &Facts) -> Result<u128> {
+    let scale = u128::from(packing.scale.max(1));
+    let mut used: HashMap<(u32, u32), u128> = HashMap::new();
+    let mut use_pair = |a: u32, b: u32, amount: u64| {
+        *used.entry((a.min(b), a.max(b))).or_default() += u128::from(amount);
+    };
+    let mut total = 0u128;
+    for flow in &packing.flows {
+        let mut gets: HashMap<u32, i128> = HashMap::new();
+        for &(from, to, amount) in &flow.arcs {
+            use_pair(from, to, amount);
+            *gets.entry(from).or_default() -= i128::from(amount);
+            *gets.entry(to).or_default() += i128::from(amount);
+            if !facts.metric && from != flow.task {
+                return Err(refused(
+                    "the traffic takes ways over other tasks, and this topology may have short cuts",
+                ));
+            }
+        }
+        gets.remove(&flow.task);
+        if gets.values().any(|&amount| amount < 0) {
+            return Err(refused(format!("task {} sends more than it has", flow.task)));
+        }
+        let mut amounts: Vec<u128> = gets.into_values().map(|amount| amount as u128).collect();
+        amounts.sort_unstable_by(|a, b| b.cmp(a));
+        total += amounts
+            .iter()
+            .zip(facts.sums.windows(2))
+            .map(|(amount, s)| amount * u128::from(s[1] - s[0]))
+            .sum::<u128>();
+    }
+    for Clique { tasks, amount } in &packing.cliques {
+        let Some(&least) = facts.cliques.get(tasks.len()) else {
+            return Err(refused(format!(
+                "nothing is known about {} tasks that all exchange data",
+                tasks.len()
+            )));
+        };
+        for (k, &a) in tasks.iter().enumerate() {
+            tasks[..k].iter().for_each(|&b| use_pair(a, b, *amount));
+        }
+        total += u128::from(*amount) * u128::from(least);
+    }
+    let nearest = u128::from(facts.sums.get(1).copied().unwrap_or(0));
+    for ((a, b), amount) in used {
+        let there = match (a as usize) < graph.vertices() && a != b {
+            true => u128::from(graph.weight_between(a as usize, b as usize)) * scale,
+            false => 0,
+        };
+        if amount > there {
+            return Err(refused(format!(
+                "tasks {a} and {b} exchange less than the certificate uses"
+            )));
+        }
+        total = total
+            .checked_sub(amount * nearest)
+            .ok_or_else(|| refused("a part of the traffic costs less than it must"))?;
+    }
+    Ok((total + graph.total_weight() * scale * nearest).div_ceil(scale))
+}

@@ -1,0 +1,112 @@
+//! How near the slots of a topology can be to each other: the facts about a topology that bounds follow from.
+
+use crate::topology::{Grid, Topology};
+
+/// Up to so many slots, all pairs of slots are compared.
+const COMPARED: usize = 4096;
+
+/// The least sum of all distances of 0 to 8 different points of a mesh, or of a torus whose rings are all even.
+///
+/// Such a grid is part of a hypercube with the same distances. So its points have two colours, neighbours have
+/// different ones, and two points have at most two common neighbours. Points of one colour are at least 2 apart, and
+/// points of two colours that are not neighbours at least 3. With at most 1, 2, 4, 5, 7, 9, 12 pairs of neighbours
+/// among 2 to 8 points (Harper 1964) and each division into colours, this gives these sums.
+const CLIQUES: [u64; 9] = [0, 0, 1, 4, 8, 16, 25, 36, 48];
+
+/// `sums[k]`: the distances of any slot's place from the k places nearest to it have at least this sum. Each slot has
+/// `capacity` places. The list ends with `most` or with the last place.
+pub fn nearest_sums(
+    topology: &dyn Topology,
+    slots: &[usize],
+    capacity: u32,
+    most: usize,
+) -> Vec<u64> {
+    let capacity = capacity.max(1) as usize;
+    let most = most.min((slots.len() * capacity).saturating_sub(1));
+    let mut sums = vec![u64::MAX; most + 1];
+    let mut take = |others: &mut dyn Iterator<Item = (u64, usize)>| {
+        let (mut k, mut sum) = (0, 0u64);
+        sums[0] = 0;
+        for (distance, places) in others {
+            for _ in 0..places {
+                k += 1;
+                if k > most {
+                    return;
+                }
+                sum = sum.saturating_add(distance);
+                sums[k] = sums[k].min(sum);
+            }
+        }
+        // A list that ends early bounds nothing: the remaining places do not exist.
+    };
+    let own = std::iter::once((0, capacity - 1));
+    if slots.len() <= COMPARED {
+        let mut distances = vec![0; slots.len()];
+        for &slot in slots {
+            topology.distances(slot, slots, &mut distances);
+            let mut sorted: Vec<u64> =
+                slots.iter().zip(&distances).filter(|s| *s.0 != slot).map(|s| *s.1).collect();
+            sorted.sort_unstable();
+            take(&mut own.clone().chain(sorted.into_iter().map(|d| (d, capacity))));
+        }
+        return sums;
+    }
+    let grid = topology.as_grid().or_else(|| topology.as_part_of_grid().map(|part| part.0));
+    match grid {
+        Some(grid) => {
+            let counts = points_at(grid);
+            let others = (1..).zip(counts.into_iter().skip(1)).map(|(d, n)| (d, n * capacity));
+            take(&mut own.chain(others).chain(std::iter::once((0, most))));
+        }
+        None => {
+            let least = topology.distance_bounds().0;
+            take(&mut own.chain(std::iter::once((least, most))));
+        }
+    }
+    sums
+}
+
+/// By distance: at least as many points as any point of a grid has within this distance in all.
+fn points_at(grid: &Grid) -> Vec<usize> {
+    let mut counts = vec![1usize];
+    for (&d, &wrap) in grid.dims().iter().zip(grid.wrap()) {
+        // The middle of a line has the most points within each distance.
+        let middle = (d - 1) / 2;
+        let mut along = vec![0usize; d];
+        for x in 0..d {
+            let direct = x.abs_diff(middle);
+            along[if wrap { direct.min(d - direct) } else { direct }] += 1;
+        }
+        let mut next = vec![0usize; counts.len() + along.len()];
+        for (a, &m) in counts.iter().enumerate() {
+            for (b, &n) in along.iter().enumerate() {
+                next[a + b] += m * n;
+            }
+        }
+        counts = next;
+    }
+    counts
+}
+
+/// By number of different slots: a lower bound for the sum of the distances of all their pairs.
+pub fn clique_sums(topology: &dyn Topology) -> Vec<u64> {
+    let grid = topology.as_grid().or_else(|| topology.as_part_of_grid().map(|part| part.0));
+    let Some(grid) = grid else { return Vec::new() };
+    let rings: Vec<usize> =
+        grid.dims().iter().zip(grid.wrap()).filter(|d| *d.1).map(|d| *d.0).collect();
+    if rings.iter().all(|d| d.is_multiple_of(2)) {
+        CLIQUES.to_vec()
+    } else if rings.contains(&3) {
+        Vec::new()
+    } else {
+        // No three points are neighbours of each other.
+        CLIQUES[..5].to_vec()
+    }
+}
+
+/// True if no way over a third slot is shorter than the distance.
+pub fn is_metric(topology: &dyn Topology) -> bool {
+    topology.as_tree().is_some()
+        || topology.as_grid().is_some()
+        || topology.as_part_of_grid().is_some()
+}

@@ -1,0 +1,1 @@
+//! Bounds against all mappings of small problems, and certificates that prove nothing.

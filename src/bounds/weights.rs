@@ -1,0 +1,18 @@
+//! The weights whose sum, multiplied by distances, is an objective.
+
+use crate::matrix::{Graph, SparseMatrix};
+
+/// The undirected weights of an objective, and how many units of them make one unit of the objective. `None` for
+/// objectives that are no sum over pairs, and for traffic that 64 bits cannot count.
+pub fn of(matrix: &SparseMatrix, objective: &str) -> Option<(Graph, u128)> {
+    let bytes: u128 = matrix.entries().map(|(_, _, t)| u128::from(t.bytes)).sum();
+    let pairs: Vec<(u32, u32, u64)> = match objective {
+        "hop-bytes" | "sum-com" if bytes <= u128::from(u64::MAX) => {
+            matrix.entries().map(|(i, j, t)| (i, j, t.bytes)).collect()
+        }
+        "total-hops" => matrix.entries().map(|(i, j, _)| (i, j, 1)).collect(),
+        _ => return None,
+    };
+    let unit = if matrix.counts_halves() && objective != "total-hops" { 2 } else { 1 };
+    Some((Graph::from_edges(matrix.tasks(), &pairs), unit))
+}
