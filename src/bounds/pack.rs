@@ -18,10 +18,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 const UNIT: f64 = (1u64 << 24) as f64;
 
 /// By how much a round raises the load of the most used pairs, in powers of e of their price.
-const STEP: f64 = 1.0;
+const STEP: f64 = 0.3;
 
 /// How fast the shares of the tasks change.
-const LEARN: f64 = 0.3;
+const LEARN: f64 = 0.05;
 
 /// Finds packings of one graph.
 pub(super) struct Packer<'a> {
@@ -170,7 +170,7 @@ impl<'a> Packer<'a> {
                 paid[v] = column.price;
                 sum += column.price * share[v];
                 counted += share[v];
-                let profit = step() * share[v] * all / mean.unwrap_or(column.price);
+                let profit = STEP * share[v] * all / mean.unwrap_or(column.price);
                 self.take(v, &column, profit / column.profit * UNIT, &mut state);
             }
             if counted <= 0.0 {
@@ -181,7 +181,7 @@ impl<'a> Packer<'a> {
             // Tasks whose bound is cheap count for more in the next rounds.
             let mut total = 0.0;
             for (s, price) in share.iter_mut().zip(&paid) {
-                *s *= libm::exp((learn() * (1.0 - price / now)).clamp(-1.0, 1.0));
+                *s *= libm::exp((LEARN * (1.0 - price / now)).clamp(-1.0, 1.0));
                 total += *s;
             }
             share.iter_mut().for_each(|s| *s /= total);
@@ -191,7 +191,7 @@ impl<'a> Packer<'a> {
 
     /// Uses what a column needs, and raises the prices. No pair is used for more than [`STEP`] loads at once.
     fn take(&self, v: usize, column: &Column, amount: f64, state: &mut State) {
-        let limit = |times: f64, pair: u32| step() * UNIT * self.weights[pair as usize] / times;
+        let limit = |times: f64, pair: u32| STEP * UNIT * self.weights[pair as usize] / times;
         match &column.taken {
             Taken::Tree(tree) => {
                 let mut through = vec![1u64; tree.len()];
@@ -394,14 +394,4 @@ impl<'a> Packer<'a> {
         }
         pairs
     }
-}
-
-fn knob(n: &str, d: f64) -> f64 {
-    std::env::var(n).ok().and_then(|v| v.parse().ok()).unwrap_or(d)
-}
-fn step() -> f64 {
-    knob("STEP", STEP)
-}
-fn learn() -> f64 {
-    knob("LEARN", LEARN)
 }

@@ -31,10 +31,7 @@ impl Effort {
         let (most, all) = match self {
             Effort::Off => (0, 0),
             Effort::Quick => (4, 100_000),
-            Effort::Best => (
-                std::env::var("ROUNDS").ok().and_then(|v| v.parse().ok()).unwrap_or(100),
-                600_000_000,
-            ),
+            Effort::Best => (100, 60_000_000),
         };
         most.min(all / visits.max(1))
     }

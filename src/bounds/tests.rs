@@ -1,1 +1,136 @@
 //! Bounds against all mappings of small problems, and certificates that prove nothing.
+
+use super::*;
+use crate::mapping::Objective;
+use crate::matrix::synthetic::pattern;
+use crate::matrix::{SparseMatrix, Traffic};
+use crate::metrics;
+use crate::topology::parse;
+use proptest::prelude::*;
+
+fn matrix(tasks: usize, edges: &[(u32, u32, u64)]) -> SparseMatrix {
+    let entry = |&(i, j, bytes): &(u32, u32, u64)| (i, j, Traffic { bytes, messages: 1 });
+    SparseMatrix::from_entries(tasks, &edges.iter().map(entry).collect::<Vec<_>>())
+}
+
+fn of_pattern(text: &str) -> SparseMatrix {
+    let graph = pattern(text).unwrap();
+    let arcs =
+        (0..graph.vertices()).flat_map(|v| graph.arcs(v).map(move |(u, w)| (v as u32, u, w)));
+    matrix(graph.vertices(), &arcs.filter(|a| a.0 < a.1).collect::<Vec<_>>())
+}
+
+/// The least cost over all mappings with at most `capacity` tasks on a slot.
+fn least(matrix: &SparseMatrix, text: &str, capacity: u32, objective: Objective) -> u128 {
+    fn extend(
+        mapping: &mut Vec<usize>,
+        n: usize,
+        slots: usize,
+        capacity: u32,
+        visit: &mut dyn FnMut(&[usize]),
+    ) {
+        if mapping.len() == n {
+            return visit(mapping);
+        }
+        for slot in 0..slots {
+            if (mapping.iter().filter(|&&s| s == slot).count() as u32) < capacity {
+                mapping.push(slot);
+                extend(mapping, n, slots, capacity, visit);
+                mapping.pop();
+            }
+        }
+    }
+    let topology = parse(text).unwrap();
+    let mut best = u128::MAX;
+    extend(&mut Vec::new(), matrix.tasks(), topology.slots(), capacity, &mut |mapping| {
+        let cost = matrix.entries().filter(|e| e.0 != e.1).map(|(i, j, t)| {
+            let d = topology.distance(mapping[i as usize], mapping[j as usize]);
+            let weight = if objective == Objective::TotalHops { 1 } else { t.bytes };
+            u128::from(d) * u128::from(weight)
+        });
+        best = best.min(cost.sum());
+    });
+    best
+}
+
+const TOPOLOGIES: [&str; 9] = [
+    "tree:2:3@1:10",
+    "tree:3:2@2:5",
+    "tree:2:2:2@1:1:7",
+    "torus:3x2",
+    "torus:6",
+    "torus:5",
+    "mesh:2x3",
+    "hypercube:3",
+    "dragonfly:3x2x1",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn no_mapping_is_below_a_bound(
+        edges in prop::collection::vec((0u32..5, 0u32..5, 0u64..20), 0..14),
+        kind in 0..TOPOLOGIES.len(),
+        capacity in 1u32..3,
+        hops in any::<bool>(),
+    ) {
+        let objective = if hops { Objective::TotalHops } else { Objective::HopBytes };
+        let (matrix, text) = (matrix(5, &edges), TOPOLOGIES[kind]);
+        let topology = parse(text).unwrap();
+        let slots: Vec<usize> = (0..topology.slots()).collect();
+        let optimum = least(&matrix, text, capacity, objective);
+        for effort in [Effort::Quick, Effort::Best] {
+            let found = find(&matrix, topology.as_ref(), &slots, capacity, objective, effort).unwrap().unwrap();
+            prop_assert!(u128::from(found.bound) <= optimum, "{} {optimum} {text}", found.bound);
+            let text = serde_json::to_string(&found).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Certificate>(&text).unwrap(), found);
+        }
+    }
+}
+
+#[test]
+fn fitting_grids_have_no_gap() {
+    for (grid, text, cost) in [
+        ("stencil:16x16,shuffle=1", "tree:4:4:16@1:10:100", 11136),
+        ("torus:8x8,shuffle=1", "torus:8x8", 128),
+        ("torus:32x32", "tree:16:4:16@1:10:100", 29696),
+    ] {
+        let topology = parse(text).unwrap();
+        let slots: Vec<usize> = (0..topology.slots()).collect();
+        let found = find(
+            &of_pattern(grid),
+            topology.as_ref(),
+            &slots,
+            1,
+            Objective::HopBytes,
+            Effort::Quick,
+        );
+        assert_eq!(found.unwrap().unwrap().bound, cost, "{grid} {text}");
+    }
+}
+
+#[test]
+fn tampered_certificates_prove_less() {
+    let (matrix, topology) = (of_pattern("rgg:64"), parse("tree:4:16@1:10").unwrap());
+    let slots: Vec<usize> = (0..64).collect();
+    let good = find(&matrix, topology.as_ref(), &slots, 1, Objective::HopBytes, Effort::Best)
+        .unwrap()
+        .unwrap();
+    let check = |c: &Certificate| proved(c, &matrix, topology.as_ref(), &slots);
+    assert_eq!(check(&good).unwrap(), good.bound);
+    let cost = metrics::evaluate(&matrix, topology.as_ref(), &slots).unwrap().hop_bytes;
+    assert!(u128::from(good.bound) <= cost && good.bound > of_pattern("rgg:64").total().bytes);
+    let changed = |change: fn(&mut Packing)| {
+        let mut bad = good.clone();
+        let Proof::Levels(levels) = &mut bad.proof else { panic!("a tree") };
+        let LevelProof::Packing(packing) = &mut levels[0] else { panic!("a packing") };
+        change(packing);
+        check(&bad)
+    };
+    assert!(changed(|p| p.scale /= 2).is_err());
+    assert!(changed(|p| p.flows[0].arcs[0].2 *= 1000).is_err());
+    assert!(changed(|p| p.flows[0].task = 63 - p.flows[0].task).is_err());
+    let mut bad = good.clone();
+    bad.tasks = 63;
+    assert!(check(&bad).is_err());
+}

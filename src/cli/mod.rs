@@ -20,7 +20,7 @@ use arguments::spelling;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use commands::{
     check, compare, doctor, documents, environment, eval, exchange, map, recover, report, run,
-    show, stored, topo,
+    show, stored, topo, verify,
 };
 use console::Exit;
 use std::process::ExitCode;
@@ -74,6 +74,7 @@ enum Command {
     Report(report::Args),
     Map(map::Args),
     Eval(eval::Args),
+    Verify(verify::Args),
     Topo(topo::Args),
     List(stored::ListArgs),
     Use(stored::UseArgs),
@@ -97,6 +98,7 @@ impl Command {
             Command::Report(args) => args.execute(),
             Command::Map(args) => args.execute(),
             Command::Eval(args) => args.execute(),
+            Command::Verify(args) => args.execute(),
             Command::Topo(args) => args.execute(),
             Command::List(args) => args.execute(),
             Command::Use(args) => args.execute(),

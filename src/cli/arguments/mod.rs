@@ -1,5 +1,6 @@
 //! Options that several commands share, and the values that are made from them.
 
+pub(in crate::cli) mod bound;
 pub(in crate::cli) mod instance;
 pub(in crate::cli) mod number_file;
 pub(in crate::cli) mod selection;

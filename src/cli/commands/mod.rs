@@ -17,3 +17,4 @@ pub(in crate::cli) mod run;
 pub(in crate::cli) mod show;
 pub(in crate::cli) mod stored;
 pub(in crate::cli) mod topo;
+pub(in crate::cli) mod verify;

@@ -3,6 +3,7 @@
 mod noise;
 
 use crate::base::error::Result;
+use crate::cli::arguments::bound::{BoundArgs, in_words};
 use crate::cli::arguments::instance::{InstanceArgs, no_links, value_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::{Exit, output};
@@ -41,6 +42,9 @@ pub struct Args {
     objective: Option<String>,
 
     #[command(flatten)]
+    lower: BoundArgs,
+
+    #[command(flatten)]
     study: NoiseArgs,
 
     /// Print the metrics as JSON; those of links are null where the topology has no links
@@ -54,6 +58,9 @@ struct MetricsSummary<'a> {
     schema: u32,
     #[serde(flatten)]
     metrics: &'a Evaluation,
+    /// No mapping costs less in the objective, by default hop-bytes; null if no bound is known.
+    lower_bound: Option<u64>,
+    bound_found_by: Option<&'a str>,
 }
 
 impl Args {
@@ -69,15 +76,24 @@ impl Args {
             return self.study.execute(&instance, objective, self.json);
         }
         let evaluation = metrics::evaluate(&instance.matrix, topology, &mapping)?;
+        let objective: Objective = self.objective.as_deref().unwrap_or("hop-bytes").parse()?;
+        let certificate = self.lower.find(&instance, &mapping, objective)?;
         if self.json {
-            output::print_json(&MetricsSummary { schema: 1, metrics: &evaluation })?;
-        } else if let Some(name) = &self.objective {
-            let objective: Objective = name.parse()?;
+            output::print_json(&MetricsSummary {
+                schema: 1,
+                metrics: &evaluation,
+                lower_bound: certificate.as_ref().map(|c| c.bound),
+                bound_found_by: certificate.as_ref().map(|c| c.found_by.as_str()),
+            })?;
+        } else if self.objective.is_some() {
             let value =
                 value_of(objective, &evaluation).ok_or_else(|| no_links(objective, topology))?;
             output::print(&format!("{value}\n"))?;
         } else {
-            output::print(&text(&evaluation))?;
+            let cost =
+                value_of(objective, &evaluation).ok_or_else(|| no_links(objective, topology))?;
+            let words = in_words(certificate.as_ref(), cost);
+            output::print(&(text(&evaluation) + &words + "\n"))?;
         }
         Ok(Exit::Done)
     }

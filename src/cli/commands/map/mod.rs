@@ -4,6 +4,7 @@ mod resources;
 mod summary;
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::cli::arguments::bound::{BoundArgs, in_words};
 use crate::cli::arguments::instance::{Instance, InstanceArgs, ObjectiveValue, no_links, value_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::progress::metered;
@@ -133,6 +134,9 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
+    #[command(flatten)]
+    lower: BoundArgs,
+
     /// Print the summary as JSON to standard output
     #[arg(long)]
     json: bool,
@@ -188,6 +192,7 @@ impl Args {
             let e = metrics::evaluate(&instance.matrix, instance.topology.as_ref(), slots)?;
             value_of(objective, &e).ok_or_else(|| no_links(objective, instance.topology.as_ref()))
         };
+        let certificate = self.lower.find(&instance, &solution.slot_of_task, objective)?;
         let summary = MappingSummary {
             schema: 1,
             algorithm: mapper.name().into(),
@@ -200,13 +205,16 @@ impl Args {
             seconds: seconds.as_secs_f64(),
             cpu_seconds: cpu_seconds.as_secs_f64(),
             peak_rss_bytes: peak_rss(),
+            lower_bound: certificate.as_ref().map(|c| c.bound),
+            bound_found_by: certificate.as_ref().map(|c| c.found_by.clone()),
             moves: solution.moves,
             load: solution.load,
         };
+        let bound = in_words(certificate.as_ref(), summary.cost) + "\n";
         self.write(&solution.slot_of_task)?;
         match self.json {
             true => output::print_json(&summary)?,
-            false => eprint!("{}", summary.text(&instance, &solution.diagnostics)),
+            false => eprint!("{}", summary.text(&instance, &solution.diagnostics) + &bound),
         }
         Ok(Exit::Done)
     }
