@@ -50,7 +50,6 @@ enum Taken {
 
 #[derive(Clone, Copy)]
 struct Reached {
-    task: u32,
     arc: u32,
     before: u32,
 }
@@ -271,13 +270,13 @@ impl<'a> Packer<'a> {
             scratch.index[at] = reached.len() as u32;
             let arc = scratch.arc[at];
             if at == v {
-                reached.push(Reached { task, arc, before: u32::MAX });
+                reached.push(Reached { arc, before: u32::MAX });
             } else {
                 let k = reached.len();
                 if k >= sums.len() || best.is_some_and(|b| distance > b.0 * largest) {
                     break;
                 }
-                reached.push(Reached { task, arc, before: scratch.index[self.from(arc)] });
+                reached.push(Reached { arc, before: scratch.index[self.from(arc)] });
                 hops += u64::from(scratch.hops[at]);
                 cost += distance - fixed * f64::from(scratch.hops[at]);
                 let profit = sums[k] as f64 - (nearest * hops) as f64;
