@@ -39,7 +39,7 @@ impl BoundArgs {
             bounds::find(&instance.matrix, topology, &instance.slots, capacity, objective, effort)?;
         if let (Some(path), Some(certificate)) = (&self.certificate, &found) {
             let text = serde_json::to_string(certificate).unwrap_or_default();
-            output::write_to(Some(path), |out| {
+            output::write_to(Some(path.as_path()), |out| {
                 writeln!(out, "{text}").map_err(crate::formats::write_error)
             })?;
         }
