@@ -24,6 +24,10 @@ fn refused(what: impl Into<String>) -> Error {
         .advise("do not rely on this bound; compute a new certificate with 'rankweave eval --certificate FILE'")
 }
 
+fn too_large() -> Error {
+    refused("the numbers of the certificate are larger than 128 bits can count")
+}
+
 /// The bound that follows from a certificate, whatever bound it states. Errors if its data is no proof.
 pub fn proved(
     certificate: &Certificate,
@@ -31,6 +35,9 @@ pub fn proved(
     topology: &dyn Topology,
     slots: &[usize],
 ) -> Result<u64> {
+    if certificate.schema != 1 {
+        return Err(refused(format!("certificates of version {} are not known", certificate.schema)));
+    }
     if certificate.tasks != matrix.tasks() {
         let what = format!(
             "the certificate is about {} tasks, and the matrix has {}",
@@ -109,7 +116,8 @@ fn of_levels(
                 grid_cut::least(witness, graph, &places).map_err(refused)?
             }
         };
-        sum += cut * u128::from(tree.cost(l) - inner);
+        let step = u128::from(tree.cost(l) - inner);
+        sum = cut.checked_mul(step).and_then(|more| sum.checked_add(more)).ok_or_else(too_large)?;
     }
     Ok(sum)
 }
@@ -132,7 +140,15 @@ pub(super) fn of_packing(packing: &Packing, graph: &Graph, facts: &Facts) -> Res
     let mut use_pair = |a: u32, b: u32, amount: u64| {
         *used.entry((a.min(b), a.max(b))).or_default() += u128::from(amount);
     };
-    let mut total = 0u128;
+    let nearest = u128::from(facts.sums.get(1).copied().unwrap_or(0));
+    // What all pairs cost at least, and what the packing adds.
+    let least = graph.total_weight().checked_mul(scale).and_then(|all| all.checked_mul(nearest));
+    let mut total = least.ok_or_else(too_large)?;
+    let mut add = |amount: u128, distance: u64| -> Result<()> {
+        let more = amount.checked_mul(u128::from(distance));
+        total = more.and_then(|more| total.checked_add(more)).ok_or_else(too_large)?;
+        Ok(())
+    };
     for flow in &packing.flows {
         let mut gets: HashMap<u32, i128> = HashMap::new();
         for &(from, to, amount) in &flow.arcs {
@@ -151,11 +167,9 @@ pub(super) fn of_packing(packing: &Packing, graph: &Graph, facts: &Facts) -> Res
         }
         let mut amounts: Vec<u128> = gets.into_values().map(|amount| amount as u128).collect();
         amounts.sort_unstable_by(|a, b| b.cmp(a));
-        total += amounts
-            .iter()
-            .zip(facts.sums.windows(2))
-            .map(|(amount, s)| amount * u128::from(s[1] - s[0]))
-            .sum::<u128>();
+        for (amount, s) in amounts.into_iter().zip(facts.sums.windows(2)) {
+            add(amount, s[1] - s[0])?;
+        }
     }
     for Clique { tasks, amount } in &packing.cliques {
         let Some(&least) = facts.cliques.get(tasks.len()) else {
@@ -167,9 +181,8 @@ pub(super) fn of_packing(packing: &Packing, graph: &Graph, facts: &Facts) -> Res
         for (k, &a) in tasks.iter().enumerate() {
             tasks[..k].iter().for_each(|&b| use_pair(a, b, *amount));
         }
-        total += u128::from(*amount) * u128::from(least);
+        add(u128::from(*amount), least)?;
     }
-    let nearest = u128::from(facts.sums.get(1).copied().unwrap_or(0));
     for ((a, b), amount) in used {
         let there = match (a as usize) < graph.vertices() && a != b {
             true => u128::from(graph.weight_between(a as usize, b as usize)) * scale,
@@ -180,9 +193,8 @@ pub(super) fn of_packing(packing: &Packing, graph: &Graph, facts: &Facts) -> Res
                 "tasks {a} and {b} exchange less than the certificate uses"
             )));
         }
-        total = total
-            .checked_sub(amount * nearest)
-            .ok_or_else(|| refused("a part of the traffic costs less than it must"))?;
+        // The rest of the pair costs at least the smallest distance. `amount * nearest` is a part of `least`.
+        total = total.checked_sub(amount * nearest).ok_or_else(too_large)?;
     }
-    Ok((total + graph.total_weight() * scale * nearest).div_ceil(scale))
+    Ok(total.div_ceil(scale))
 }

@@ -10,6 +10,9 @@
 use super::certificate::GridWitness;
 use crate::matrix::Graph;
 
+/// All choices of dimensions are tried, so there cannot be many.
+const MOST_DIMENSIONS: usize = 12;
+
 /// A grid that was compared with the graph.
 struct Measured<'a> {
     witness: &'a GridWitness,
@@ -30,17 +33,19 @@ pub(super) fn least(
     // Only if all places are taken, the sizes of the groups are known.
     let full = places.iter().sum::<usize>() == n;
     let (mut left, mut inside) = (n, 0u128);
-    let mut known: Option<(usize, u128)> = None;
-    for &size in places {
-        let size = size.min(left);
-        left -= size;
-        let most = match known {
-            Some((s, most)) if s == size => most,
-            _ if full => grid.most_inside(size),
-            _ => grid.most_for(size),
+    let mut known: Option<(usize, (u128, u128))> = None;
+    for &places in places {
+        // Weight inside of a group, for so many of its tasks.
+        let (weight, tasks) = match known {
+            Some((p, most)) if p == places => most,
+            _ if full => (grid.most_inside(places), places as u128),
+            _ => grid.densest(places.min(n)),
         };
-        known = Some((size, most));
-        inside += most;
+        known = Some((places, (weight, tasks)));
+        // The larger the group, the more weight for each of its tasks. So the large groups are full at worst.
+        let size = places.min(left);
+        left -= size;
+        inside += (weight * size as u128).div_ceil(tasks.max(1));
     }
     Ok(grid.total.saturating_sub(inside))
 }
@@ -51,6 +56,9 @@ impl<'a> Measured<'a> {
         let points = &witness.points;
         if d == 0 || witness.periodic.len() != d || points.len() != graph.vertices() {
             return Err("the grid does not have one point for each task".into());
+        }
+        if d > MOST_DIMENSIONS {
+            return Err(format!("a grid of {d} dimensions is not checked"));
         }
         let fits = |point: &Vec<u32>| {
             point.len() == d && point.iter().zip(&witness.dims).all(|(x, n)| x < n)
@@ -102,7 +110,7 @@ impl<'a> Measured<'a> {
         let d = self.weights.len();
         let rings: Vec<usize> =
             (0..d).filter(|&k| self.is_ring(k) && self.length(k) <= m).collect();
-        let choices = 1u32..1 << rings.len().min(16);
+        let choices = 1u32..1 << rings.len();
         choices.filter_map(move |choice| {
             let chosen: Vec<usize> =
                 (0..rings.len()).filter(|k| choice >> k & 1 == 1).map(|k| rings[k]).collect();
@@ -123,10 +131,16 @@ impl<'a> Measured<'a> {
         })
     }
 
-    /// The most weight that `size` points can have inside of groups of at most as many points.
-    fn most_for(&self, size: usize) -> u128 {
-        let share = |m: usize| (self.most_inside(m) * size as u128).div_ceil(m as u128);
-        (1..=size).map(share).max().unwrap_or(0)
+    /// The most weight for each point in a group of at most `size` points: weight and number of points.
+    fn densest(&self, size: usize) -> (u128, u128) {
+        let mut best = (0u128, 1u128);
+        for m in 1..=size {
+            let (weight, points) = (self.most_inside(m), m as u128);
+            if weight.saturating_mul(best.1) > best.0.saturating_mul(points) {
+                best = (weight, points);
+            }
+        }
+        best
     }
 
     fn is_ring(&self, k: usize) -> bool {

@@ -19,3 +19,4 @@ mod tests;
 pub use certificate::{Certificate, Clique, Flow, GridWitness, LevelProof, Packing, Proof};
 pub use check::proved;
 pub use search::{Effort, find};
+pub use weights::known;

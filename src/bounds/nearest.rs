@@ -22,6 +22,9 @@ pub fn nearest_sums(
     most: usize,
 ) -> Vec<u64> {
     let capacity = capacity.max(1) as usize;
+    let mut slots = slots.to_vec();
+    slots.sort_unstable();
+    slots.dedup();
     let most = most.min((slots.len() * capacity).saturating_sub(1));
     let mut sums = vec![u64::MAX; most + 1];
     let mut take = |others: &mut dyn Iterator<Item = (u64, usize)>| {
@@ -40,10 +43,14 @@ pub fn nearest_sums(
         // A list that ends early bounds nothing: the remaining places do not exist.
     };
     let own = std::iter::once((0, capacity - 1));
-    if slots.len() <= COMPARED {
+    // All points of a torus see the same distances.
+    let ring = |side: (&usize, &bool)| *side.1 || *side.0 <= 2;
+    let alike = slots.len() == topology.slots()
+        && topology.as_grid().is_some_and(|grid| grid.dims().iter().zip(grid.wrap()).all(ring));
+    if alike || slots.len() <= COMPARED {
         let mut distances = vec![0; slots.len()];
-        for &slot in slots {
-            topology.distances(slot, slots, &mut distances);
+        for &slot in if alike { &slots[..1] } else { &slots } {
+            topology.distances(slot, &slots, &mut distances);
             let mut sorted: Vec<u64> =
                 slots.iter().zip(&distances).filter(|s| *s.0 != slot).map(|s| *s.1).collect();
             sorted.sort_unstable();

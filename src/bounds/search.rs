@@ -16,9 +16,9 @@ named_enum! {
     #[derive(Default)]
     pub enum Effort, "bound" {
         /// No bound.
+        #[default]
         Off = "off",
         /// A bound in a small part of the time of a mapping.
-        #[default]
         Quick = "quick",
         /// The largest bound that is known how to find.
         Best = "best",
@@ -52,7 +52,7 @@ pub fn find(
     }
     let Some((graph, _)) = weights::of(matrix, objective.name()) else { return Ok(None) };
     let (proof, found_by) = match topology.as_tree() {
-        Some(tree) => by_levels(&graph, tree, slots, capacity, effort)?,
+        Some(tree) => by_levels(&graph, tree, slots, capacity, effort),
         None => by_distances(&graph, topology, slots, capacity, effort),
     };
     let mut certificate = Certificate {
@@ -66,6 +66,19 @@ pub fn find(
     };
     certificate.bound = proved(&certificate, matrix, topology, slots)?;
     Ok(Some(certificate))
+}
+
+/// The packing that the search finds, and what it proves. If it proves less than no packing, none is used.
+fn packed(graph: &Graph, facts: &Facts, rounds: usize) -> (Packing, u128) {
+    let least = of_packing(&nothing(), graph, facts).unwrap_or(0);
+    if rounds > 0 {
+        let packing = Packer::new(graph, facts).pack(rounds);
+        match of_packing(&packing, graph, facts) {
+            Ok(bound) if bound > least => return (packing, bound),
+            _ => {}
+        }
+    }
+    (nothing(), least)
 }
 
 /// Tasks that a search for ways can reach, beyond those that fit into a group.
@@ -83,7 +96,7 @@ fn by_levels(
     slots: &[usize],
     capacity: u32,
     effort: Effort,
-) -> Result<(Proof, String)> {
+) -> (Proof, String) {
     let n = graph.vertices();
     let grid =
         grid_of(graph).map(|(dims, periodic, points)| GridWitness { dims, periodic, points });
@@ -100,9 +113,9 @@ fn by_levels(
             grid.as_ref().and_then(|g| grid_cut::least(g, graph, &places).ok()).unwrap_or(0);
         let facts = Facts::of_groups(largest, reach(largest, n));
         let rounds = effort.rounds(n * reach(largest, n));
-        let packing = if rounds > 0 { Packer::new(graph, &facts).pack(rounds) } else { nothing() };
+        let (packing, by_places) = packed(graph, &facts, rounds);
         match &grid {
-            Some(grid) if by_surface >= of_packing(&packing, graph, &facts)? => {
+            Some(grid) if by_surface > 0 && by_surface >= by_places => {
                 used.push("surfaces of groups in a grid");
                 levels.push(LevelProof::Grid(grid.clone()));
             }
@@ -120,7 +133,7 @@ fn by_levels(
     } else {
         used.join(" and ")
     };
-    Ok((Proof::Levels(levels), words))
+    (Proof::Levels(levels), words)
 }
 
 fn by_distances(
@@ -140,7 +153,7 @@ fn by_distances(
         metric,
     };
     let rounds = effort.rounds(if metric { n * most } else { graph.edges() });
-    let packing = if rounds > 0 { Packer::new(graph, &facts).pack(rounds) } else { nothing() };
+    let (packing, _) = packed(graph, &facts, rounds);
     let words = match (packing.flows.is_empty(), packing.cliques.is_empty()) {
         (true, true) => "the smallest distance of each pair",
         (false, true) => "the places nearest to a slot",

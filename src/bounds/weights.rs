@@ -2,6 +2,11 @@
 
 use crate::matrix::{Graph, SparseMatrix};
 
+/// Whether bounds of an objective can be computed: it is a sum of weights multiplied by distances.
+pub fn known(objective: &str) -> bool {
+    matches!(objective, "hop-bytes" | "sum-com" | "total-hops")
+}
+
 /// The undirected weights of an objective, and how many units of them make one unit of the objective. `None` for
 /// objectives that are no sum over pairs, and for traffic that 64 bits cannot count.
 pub fn of(matrix: &SparseMatrix, objective: &str) -> Option<(Graph, u128)> {

@@ -1,7 +1,7 @@
 //! `--bound` and `--certificate` of `map` and `eval`: a lower bound for all mappings, and its proof.
 
 use super::instance::{Instance, ObjectiveValue};
-use crate::base::error::Result;
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::bounds::{self, Certificate, Effort};
 use crate::cli::console::output;
 use crate::mapping::Objective;
@@ -10,14 +10,14 @@ use std::path::PathBuf;
 /// Options of the bound.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct BoundArgs {
-    /// How long to look for a lower bound of the objective: off, quick or best
+    /// How long to look for a lower bound of the objective: off, quick or best [default: off; with --certificate: quick]
     ///
     /// No mapping with as many tasks on a slot can cost less than this bound. Bounds are known for hop-bytes, sum-com and
-    /// total-hops.
-    #[arg(long, value_name = "EFFORT", default_value = "quick")]
+    /// total-hops. Often quick takes longer than a mapping of the preset fast, and best takes seconds.
+    #[arg(long, value_name = "EFFORT")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Effort::ALL.map(Effort::name)))]
     #[arg(hide_possible_values = true)]
-    bound: String,
+    bound: Option<String>,
 
     /// Write the bound and its proof to this file, for 'rankweave verify'
     #[arg(long, value_name = "FILE")]
@@ -25,6 +25,31 @@ pub(in crate::cli) struct BoundArgs {
 }
 
 impl BoundArgs {
+    /// How long to look for a bound.
+    fn effort(&self) -> Result<Effort> {
+        match (&self.bound, &self.certificate) {
+            (Some(name), _) => name.parse(),
+            (None, Some(_)) => Ok(Effort::Quick),
+            (None, None) => Ok(Effort::Off),
+        }
+    }
+
+    /// Whether the user asked for a bound. Errors if there is none for the objective, or none to write to the file.
+    pub(in crate::cli) fn wanted(&self, objective: Objective) -> Result<bool> {
+        let wanted = self.effort()? != Effort::Off;
+        if wanted && !bounds::known(objective.name()) {
+            let what = format!("no lower bound of {} is known", objective.name());
+            return Err(Error::new(ErrorKind::Usage, what).advise(
+                "leave --bound and --certificate out, or use hop-bytes, sum-com or total-hops",
+            ));
+        }
+        if !wanted && self.certificate.is_some() {
+            let what = "--bound off computes no lower bound that --certificate could write";
+            return Err(Error::new(ErrorKind::Usage, what).advise("use --bound quick"));
+        }
+        Ok(wanted)
+    }
+
     /// The certificate for mappings with as many tasks on a slot as `mapping`; written to the file that the user gave.
     pub(in crate::cli) fn find(
         &self,
@@ -32,7 +57,11 @@ impl BoundArgs {
         mapping: &[usize],
         objective: Objective,
     ) -> Result<Option<Certificate>> {
-        let effort: Effort = self.bound.parse()?;
+        if !self.wanted(objective)? {
+            return Ok(None);
+        }
+        let effort = self.effort()?;
+        check_slots(mapping, &instance.slots)?;
         let capacity = most_on_a_slot(mapping);
         let topology = instance.topology.as_ref();
         let found =
@@ -47,6 +76,19 @@ impl BoundArgs {
     }
 }
 
+/// Errors if a mapping uses other slots than those that a bound is about.
+pub(in crate::cli) fn check_slots(mapping: &[usize], slots: &[usize]) -> Result<()> {
+    let allowed: std::collections::HashSet<usize> = slots.iter().copied().collect();
+    match mapping.iter().find(|slot| !allowed.contains(slot)) {
+        None => Ok(()),
+        Some(slot) => {
+            let what = format!("the mapping uses slot {slot}, which is not among those of --slots");
+            Err(Error::new(ErrorKind::Infeasible, what)
+                .advise("give --slots with all slots of the mapping; a bound is about these slots"))
+        }
+    }
+}
+
 /// The most tasks that a mapping puts on one slot, at least 1.
 pub(in crate::cli) fn most_on_a_slot(mapping: &[usize]) -> u32 {
     let mut counts = std::collections::HashMap::new();
@@ -54,12 +96,12 @@ pub(in crate::cli) fn most_on_a_slot(mapping: &[usize]) -> u32 {
     counts.into_values().max().unwrap_or(1)
 }
 
-/// What a bound says about a mapping, in one line.
+/// What a bound says about a mapping, in one line; nothing without a bound.
 pub(in crate::cli) fn in_words(certificate: Option<&Certificate>, cost: ObjectiveValue) -> String {
     let Some(Certificate { bound, found_by, .. }) = certificate else {
-        return "no lower bound was computed".into();
+        return String::new();
     };
-    match cost {
+    let words = match cost {
         ObjectiveValue::Whole(cost) if cost == u128::from(*bound) => {
             format!("no mapping costs less than {bound} (found by {found_by}): this one is optimal")
         }
@@ -68,5 +110,6 @@ pub(in crate::cli) fn in_words(certificate: Option<&Certificate>, cost: Objectiv
             100.0 * (cost as f64 / *bound as f64 - 1.0)
         ),
         _ => format!("no mapping costs less than {bound} (found by {found_by})"),
-    }
+    };
+    words + "\n"
 }

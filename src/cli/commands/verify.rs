@@ -2,12 +2,14 @@
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::bounds::{self, Certificate};
-use crate::cli::arguments::bound::{in_words, most_on_a_slot};
-use crate::cli::arguments::instance::{InstanceArgs, no_links, value_of};
+use crate::cli::arguments::bound::{check_slots, in_words, most_on_a_slot};
+use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue};
 use crate::cli::arguments::number_file;
 use crate::cli::console::{Exit, output};
 use crate::mapping::Objective;
+use crate::matrix::SparseMatrix;
 use crate::metrics;
+use crate::topology::Topology;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -38,25 +40,29 @@ impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let at = |e: Error| e.at(self.certificate.display());
         let text = std::fs::read_to_string(&self.certificate)
-            .map_err(|e| at(Error::new(ErrorKind::Usage, format!("cannot be read: {e}"))))?;
+            .map_err(|e| {
+                at(Error::new(ErrorKind::Io, format!("this file cannot be read: {e}")))
+                    .advise("give the file that 'rankweave map --certificate FILE' wrote")
+            })?;
         let certificate: Certificate = serde_json::from_str(&text)
-            .map_err(|e| at(Error::new(ErrorKind::Usage, format!("is no certificate: {e}"))))?;
+            .map_err(|e| {
+                at(Error::new(ErrorKind::Format, format!("this is no certificate: {e}")))
+                    .advise("give the file that 'rankweave map --certificate FILE' wrote")
+            })?;
+        let objective: Objective = certificate.objective.parse().map_err(at)?;
         let instance = self.instance.load()?;
         let topology = instance.topology.as_ref();
         let mapping = number_file::mapping(&self.mapping)?;
-        let evaluation = metrics::evaluate(&instance.matrix, topology, &mapping)?;
-        let objective: Objective = certificate.objective.parse().map_err(at)?;
-        let cost = value_of(objective, &evaluation).ok_or_else(|| no_links(objective, topology))?;
+        let capacity = certificate.capacity.max(1);
+        metrics::check_mapping(instance.matrix.tasks(), topology, &mapping, u32::MAX)?;
+        check_slots(&mapping, &instance.slots)?;
         let refused = |what: String| at(Error::new(ErrorKind::Infeasible, what));
-        if most_on_a_slot(&mapping) > certificate.capacity.max(1) {
-            let what = "the mapping puts more tasks on a slot than the bound allows";
-            return Err(refused(what.into())
-                .advise("compute a certificate for this mapping with 'rankweave eval'"));
+        if most_on_a_slot(&mapping) > capacity {
+            let what = format!("it is about mappings with at most {capacity} tasks on a slot, and this one has more");
+            return Err(refused(what)
+                .advise("compute a certificate for this mapping with 'rankweave eval --certificate FILE'"));
         }
-        if let Some(slot) = mapping.iter().find(|slot| !instance.slots.contains(slot)) {
-            return Err(refused(format!("the mapping uses slot {slot}, which is not allowed"))
-                .advise("give the same --slots as for the certificate"));
-        }
+        let cost = cost(&instance.matrix, topology, &mapping, objective);
         let proved = bounds::proved(&certificate, &instance.matrix, topology, &instance.slots)
             .map_err(at)?;
         if proved < certificate.bound {
@@ -66,11 +72,43 @@ impl Args {
             ))
             .advise("compute a new certificate with 'rankweave eval --certificate FILE'"));
         }
-        let words = in_words(Some(&certificate), cost);
+        let words = in_words(Some(&certificate), ObjectiveValue::Whole(cost));
         output::print(&format!(
-            "{} {cost}\n{words}\nthe certificate is valid\n",
+            "{} {cost}\n{words}the certificate is valid\n",
             objective.name()
         ))?;
         Ok(Exit::Done)
+    }
+}
+
+/// The sum of weights multiplied by distances. Nothing is shared with the code that the mapping or its cost came from.
+fn cost(
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    mapping: &[usize],
+    objective: Objective,
+) -> u128 {
+    let pairs = matrix.entries().filter(|(i, j, _)| i != j).map(|(i, j, traffic)| {
+        let distance = topology.distance(mapping[i as usize], mapping[j as usize]);
+        let weight = if objective == Objective::TotalHops { 1 } else { traffic.bytes };
+        u128::from(weight) * u128::from(distance)
+    });
+    let halves = matrix.counts_halves() && objective != Objective::TotalHops;
+    pairs.sum::<u128>().div_ceil(if halves { 2 } else { 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Traffic;
+
+    #[test]
+    fn the_cost_is_the_sum_of_weights_and_distances() {
+        let entry = |i, j, bytes| (i, j, Traffic { bytes, messages: 1 });
+        let matrix = SparseMatrix::from_entries(3, &[entry(0, 1, 5), entry(1, 2, 7), entry(2, 2, 9)]);
+        let topology = crate::topology::parse("mesh:4").unwrap();
+        let by = |objective| cost(&matrix, topology.as_ref(), &[3, 0, 1], objective);
+        assert_eq!(by(Objective::HopBytes), 5 * 3 + 7);
+        assert_eq!(by(Objective::TotalHops), 4);
     }
 }

@@ -2,7 +2,7 @@
 
 mod noise;
 
-use crate::base::error::Result;
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::bound::{BoundArgs, in_words};
 use crate::cli::arguments::instance::{InstanceArgs, no_links, value_of};
 use crate::cli::arguments::number_file;
@@ -58,13 +58,19 @@ struct MetricsSummary<'a> {
     schema: u32,
     #[serde(flatten)]
     metrics: &'a Evaluation,
-    /// No mapping costs less in the objective, by default hop-bytes; null if no bound is known.
+    /// No mapping costs less in the objective, by default hop-bytes; null if no bound was asked for.
     lower_bound: Option<u64>,
     bound_found_by: Option<&'a str>,
 }
 
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let objective: Objective = self.objective.as_deref().unwrap_or("hop-bytes").parse()?;
+        if self.lower.wanted(objective)? && self.study.wanted() {
+            let what = "--noise studies many matrices, and a lower bound is about one";
+            return Err(Error::new(ErrorKind::Usage, what)
+                .advise("leave out --noise, or --bound and --certificate"));
+        }
         let instance = self.instance.load()?;
         let mapping = match &self.mapping {
             Some(path) => number_file::mapping(path)?,
@@ -72,11 +78,9 @@ impl Args {
         };
         let topology = instance.topology.as_ref();
         if self.study.wanted() {
-            let objective = self.objective.as_deref().unwrap_or("hop-bytes").parse()?;
             return self.study.execute(&instance, objective, self.json);
         }
         let evaluation = metrics::evaluate(&instance.matrix, topology, &mapping)?;
-        let objective: Objective = self.objective.as_deref().unwrap_or("hop-bytes").parse()?;
         let certificate = self.lower.find(&instance, &mapping, objective)?;
         if self.json {
             output::print_json(&MetricsSummary {
@@ -93,7 +97,7 @@ impl Args {
             let cost =
                 value_of(objective, &evaluation).ok_or_else(|| no_links(objective, topology))?;
             let words = in_words(certificate.as_ref(), cost);
-            output::print(&(text(&evaluation) + &words + "\n"))?;
+            output::print(&(text(&evaluation) + &words))?;
         }
         Ok(Exit::Done)
     }

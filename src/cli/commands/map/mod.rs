@@ -163,6 +163,7 @@ impl Args {
             return Ok(Exit::Done);
         }
         let objective: Objective = self.objective.parse()?;
+        self.lower.wanted(objective)?;
         let preset: Preset = self.preset.parse()?;
         let mapper = mapping::by_name(&self.algorithm)?;
         let fixed = fixed(self.fix.as_deref())?;
@@ -210,7 +211,7 @@ impl Args {
             moves: solution.moves,
             load: solution.load,
         };
-        let bound = in_words(certificate.as_ref(), summary.cost) + "\n";
+        let bound = in_words(certificate.as_ref(), summary.cost);
         self.write(&solution.slot_of_task)?;
         match self.json {
             true => output::print_json(&summary)?,

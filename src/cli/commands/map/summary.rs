@@ -18,7 +18,7 @@ pub(super) struct MappingSummary {
     pub(super) seconds: f64,
     pub(super) cpu_seconds: f64,
     pub(super) peak_rss_bytes: u64,
-    /// No mapping costs less; null if no bound is known.
+    /// No mapping costs less; null if no bound was asked for.
     pub(super) lower_bound: Option<u64>,
     pub(super) bound_found_by: Option<String>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
