@@ -36,7 +36,10 @@ pub fn proved(
     slots: &[usize],
 ) -> Result<u64> {
     if certificate.schema != 1 {
-        return Err(refused(format!("certificates of version {} are not known", certificate.schema)));
+        return Err(refused(format!(
+            "certificates of version {} are not known",
+            certificate.schema
+        )));
     }
     if certificate.tasks != matrix.tasks() {
         let what = format!(

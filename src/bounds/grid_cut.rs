@@ -187,3 +187,144 @@ fn step(witness: &GridWitness, u: usize, v: usize) -> Option<usize> {
     }
     dimension
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A grid with a weight for the pairs of each dimension, and its graph.
+    fn grid(dims: &[u32], periodic: &[bool], weights: &[u64]) -> (GridWitness, Graph) {
+        let mut points = vec![Vec::new()];
+        for &d in dims {
+            let longer = |point: &Vec<u32>| {
+                (0..d).map(|x| [point.as_slice(), &[x]].concat()).collect::<Vec<_>>()
+            };
+            points = points.iter().flat_map(longer).collect();
+        }
+        let n = points.len();
+        let witness = GridWitness { dims: dims.to_vec(), periodic: periodic.to_vec(), points };
+        let mut edges = Vec::new();
+        for v in 0..n {
+            for u in 0..v {
+                if let Some(k) = step(&witness, u, v) {
+                    edges.push((u as u32, v as u32, weights[k]));
+                }
+            }
+        }
+        (witness, Graph::from_edges(n, &edges))
+    }
+
+    /// The most weight between so many vertices, by their number.
+    fn most_between(graph: &Graph) -> Vec<u64> {
+        let n = graph.vertices();
+        let arcs = (0..n).flat_map(|v| graph.arcs(v).map(move |(u, w)| (v, u as usize, w)));
+        let pairs: Vec<(u32, u64)> =
+            arcs.filter(|a| a.1 < a.0).map(|(v, u, w)| (1 << v | 1 << u, w)).collect();
+        let mut most = vec![0; n + 1];
+        for chosen in 0u32..1 << n {
+            let inside = pairs.iter().filter(|pair| chosen & pair.0 == pair.0).map(|pair| pair.1);
+            let m = chosen.count_ones() as usize;
+            most[m] = inside.sum::<u64>().max(most[m]);
+        }
+        most
+    }
+
+    const GRIDS: [(&[u32], &[u64]); 12] = [
+        (&[9], &[3]),
+        (&[4, 4], &[1, 1]),
+        (&[4, 4], &[1, 3]),
+        (&[3, 5], &[1, 1]),
+        (&[3, 5], &[5, 2]),
+        (&[5, 3], &[1, 7]),
+        (&[2, 6], &[2, 1]),
+        (&[3, 3], &[1, 1]),
+        (&[2, 2, 4], &[1, 1, 1]),
+        (&[3, 2, 2], &[4, 1, 2]),
+        (&[2, 2, 2, 2], &[1, 1, 1, 1]),
+        (&[1, 7], &[1, 2]),
+    ];
+
+    /// All choices of periodic dimensions.
+    fn choices(d: usize) -> impl Iterator<Item = Vec<bool>> {
+        (0..1 << d).map(move |choice: u32| (0..d).map(|k| choice >> k & 1 == 1).collect())
+    }
+
+    #[test]
+    fn no_set_of_points_holds_more() {
+        for (dims, weights) in GRIDS {
+            for periodic in choices(dims.len()) {
+                let (witness, graph) = grid(dims, &periodic, weights);
+                let measured = Measured::new(&witness, &graph).unwrap();
+                for (m, most) in most_between(&graph).into_iter().enumerate() {
+                    let bound = measured.most_inside(m);
+                    assert!(u128::from(most) <= bound, "{dims:?} {periodic:?} {m}: {most} {bound}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_division_cuts_less() {
+        /// The least cut over all divisions of the vertices from `v` on.
+        fn least_cut(graph: &Graph, places: &[usize], group: &mut Vec<usize>) -> u64 {
+            let v = group.len();
+            if v == graph.vertices() {
+                return 0;
+            }
+            let mut best = u64::MAX;
+            for g in 0..places.len() {
+                if group.iter().filter(|&&other| other == g).count() < places[g] {
+                    let earlier = graph.arcs(v).filter(|arc| (arc.0 as usize) < v);
+                    let cut: u64 =
+                        earlier.filter(|arc| group[arc.0 as usize] != g).map(|arc| arc.1).sum();
+                    group.push(g);
+                    best = best.min(least_cut(graph, places, group).saturating_add(cut));
+                    group.pop();
+                }
+            }
+            best
+        }
+        let divisions: [&[usize]; 9] = [
+            &[4, 4, 4],
+            &[3, 3, 3],
+            &[6, 3],
+            &[5, 5],
+            &[7, 7],
+            &[8, 2, 1],
+            &[6, 6],
+            &[9, 9],
+            &[5, 2, 2],
+        ];
+        let grids: [(&[u32], &[u64]); 4] =
+            [(&[3, 3], &[1, 1]), (&[3, 3], &[2, 5]), (&[9], &[1]), (&[2, 4], &[1, 3])];
+        let mut met = 0;
+        for (dims, weights) in grids {
+            for periodic in choices(dims.len()) {
+                let (witness, graph) = grid(dims, &periodic, weights);
+                for places in divisions {
+                    let cut = u128::from(least_cut(&graph, places, &mut Vec::new()));
+                    let bound = least(&witness, &graph, places).unwrap();
+                    assert!(bound <= cut, "{dims:?} {periodic:?} {places:?}: {bound} {cut}");
+                    met += usize::from(bound > 0 && bound == cut);
+                }
+            }
+        }
+        assert!(met > 0);
+    }
+
+    #[test]
+    fn witnesses_that_are_no_grid_are_refused() {
+        let (witness, graph) = grid(&[3, 3], &[false, true], &[1, 1]);
+        assert!(least(&witness, &graph, &[3, 3, 3]).is_ok());
+        let changed = |change: fn(&mut GridWitness)| {
+            let mut bad = witness.clone();
+            change(&mut bad);
+            least(&bad, &graph, &[3, 3, 3])
+        };
+        assert!(changed(|w| w.points[0] = vec![2, 2]).is_err());
+        assert!(changed(|w| w.points[0] = vec![0, 3]).is_err());
+        assert!(changed(|w| w.points.truncate(8)).is_err());
+        assert!(changed(|w| w.periodic.truncate(1)).is_err());
+        assert!(changed(|w| w.dims = vec![1; 40]).is_err());
+    }
+}

@@ -117,3 +117,107 @@ pub fn is_metric(topology: &dyn Topology) -> bool {
         || topology.as_grid().is_some()
         || topology.as_part_of_grid().is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::parse;
+
+    /// The least sum of distances over all choices of 0 to `most` of the slots, by number of slots.
+    fn least_sums(topology: &dyn Topology, most: usize) -> Vec<u64> {
+        fn extend(t: &dyn Topology, chosen: &mut Vec<usize>, sum: u64, least: &mut [u64]) {
+            let k = chosen.len();
+            least[k] = least[k].min(sum);
+            // More points have no smaller sum.
+            if k + 1 == least.len() || sum >= least[least.len() - 1] {
+                return;
+            }
+            for slot in chosen.last().map_or(0, |last| last + 1)..t.slots() {
+                let more: u64 = chosen.iter().map(|&other| t.distance(slot, other)).sum();
+                chosen.push(slot);
+                extend(t, chosen, sum + more, least);
+                chosen.pop();
+            }
+        }
+        let mut least = vec![u64::MAX; most + 1];
+        extend(topology, &mut Vec::new(), 0, &mut least);
+        least
+    }
+
+    /// With the hypercube that contains every mesh and even torus, this is a proof for all of them: each dimension in
+    /// which k points differ adds at least k − 1 to the sum of their distances. So k points with a smaller sum than
+    /// `CLIQUES[k]` lie in a hypercube of at most (`CLIQUES[k]` − 1) / (k − 1) dimensions.
+    #[test]
+    fn no_points_of_a_hypercube_are_nearer() {
+        for k in 2..=7 {
+            let dimensions = ((CLIQUES[k] - 1) / (k as u64 - 1)).max(1);
+            let topology = parse(&format!("hypercube:{dimensions}")).unwrap();
+            let most = k.min(topology.slots());
+            assert!(least_sums(topology.as_ref(), most)[most] >= CLIQUES[most], "{k}");
+        }
+        // The mean over all choices of 7 of 8 points; each pair is in 6 of the 8 choices.
+        assert!(8 * CLIQUES[7] >= 6 * CLIQUES[8]);
+    }
+
+    #[test]
+    fn no_points_of_a_grid_are_nearer() {
+        for (text, most) in [
+            ("hypercube:4", 8),
+            ("mesh:4x4", 8),
+            ("torus:4x4", 8),
+            ("torus:4x2x2", 8),
+            ("mesh:3x2x3", 8),
+            ("torus:16", 6),
+            ("mesh:3x3x3", 5),
+            ("torus:6x4", 6),
+            ("torus:5x5", 4),
+            ("torus:7x4", 4),
+            ("torus:3x4", 3),
+        ] {
+            let topology = parse(text).unwrap();
+            let least = least_sums(topology.as_ref(), most);
+            let sums = clique_sums(topology.as_ref());
+            assert!(sums.iter().zip(&least).all(|(sum, least)| sum <= least), "{text}");
+            assert!(text != "hypercube:4" || sums == least, "{least:?}");
+        }
+        assert!(clique_sums(parse("torus:3x4").unwrap().as_ref()).is_empty());
+        assert_eq!(clique_sums(parse("torus:5x4").unwrap().as_ref()).len(), 5);
+    }
+
+    #[test]
+    fn no_point_has_more_points_around_it() {
+        for text in ["mesh:5x4", "mesh:7", "torus:5x4", "torus:3x2x6", "hypercube:3"] {
+            let topology = parse(text).unwrap();
+            let counts = points_at(topology.as_grid().unwrap());
+            for slot in 0..topology.slots() {
+                for far in 0..counts.len() {
+                    let near = |&other: &usize| topology.distance(slot, other) <= far as u64;
+                    let within = (0..topology.slots()).filter(near).count();
+                    assert!(within <= counts[..=far].iter().sum(), "{text} {slot} {far}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_slot_of_a_torus_is_enough() {
+        let topology = parse("torus:6x5x2").unwrap();
+        let all: Vec<usize> = (0..60).collect();
+        for capacity in [1, 2] {
+            let sums = nearest_sums(topology.as_ref(), &all, capacity, 20);
+            for slot in 0..60 {
+                let mut distances: Vec<u64> =
+                    all.iter().map(|&other| topology.distance(slot, other)).collect();
+                distances.extend(distances.clone());
+                distances.truncate(60 * capacity as usize);
+                distances.sort_unstable();
+                for (k, &sum) in sums.iter().enumerate() {
+                    assert_eq!(sum, distances[..=k].iter().sum::<u64>());
+                }
+            }
+        }
+        // A part of a torus is not alike everywhere, and slots that are given twice count once.
+        let sums = nearest_sums(topology.as_ref(), &[0, 2, 4, 2, 59], 1, 8);
+        assert_eq!(sums, [0, 2, 5, 9]);
+    }
+}

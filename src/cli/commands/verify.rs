@@ -39,16 +39,14 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let at = |e: Error| e.at(self.certificate.display());
-        let text = std::fs::read_to_string(&self.certificate)
-            .map_err(|e| {
-                at(Error::new(ErrorKind::Io, format!("this file cannot be read: {e}")))
-                    .advise("give the file that 'rankweave map --certificate FILE' wrote")
-            })?;
-        let certificate: Certificate = serde_json::from_str(&text)
-            .map_err(|e| {
-                at(Error::new(ErrorKind::Format, format!("this is no certificate: {e}")))
-                    .advise("give the file that 'rankweave map --certificate FILE' wrote")
-            })?;
+        let text = std::fs::read_to_string(&self.certificate).map_err(|e| {
+            at(Error::new(ErrorKind::Io, format!("this file cannot be read: {e}")))
+                .advise("give the file that 'rankweave map --certificate FILE' wrote")
+        })?;
+        let certificate: Certificate = serde_json::from_str(&text).map_err(|e| {
+            at(Error::new(ErrorKind::Format, format!("this is no certificate: {e}")))
+                .advise("give the file that 'rankweave map --certificate FILE' wrote")
+        })?;
         let objective: Objective = certificate.objective.parse().map_err(at)?;
         let instance = self.instance.load()?;
         let topology = instance.topology.as_ref();
@@ -58,9 +56,12 @@ impl Args {
         check_slots(&mapping, &instance.slots)?;
         let refused = |what: String| at(Error::new(ErrorKind::Infeasible, what));
         if most_on_a_slot(&mapping) > capacity {
-            let what = format!("it is about mappings with at most {capacity} tasks on a slot, and this one has more");
-            return Err(refused(what)
-                .advise("compute a certificate for this mapping with 'rankweave eval --certificate FILE'"));
+            let what = format!(
+                "it is about mappings with at most {capacity} tasks on a slot, and this one has more"
+            );
+            return Err(refused(what).advise(
+                "compute a certificate for this mapping with 'rankweave eval --certificate FILE'",
+            ));
         }
         let cost = cost(&instance.matrix, topology, &mapping, objective);
         let proved = bounds::proved(&certificate, &instance.matrix, topology, &instance.slots)
@@ -73,10 +74,7 @@ impl Args {
             .advise("compute a new certificate with 'rankweave eval --certificate FILE'"));
         }
         let words = in_words(Some(&certificate), ObjectiveValue::Whole(cost));
-        output::print(&format!(
-            "{} {cost}\n{words}the certificate is valid\n",
-            objective.name()
-        ))?;
+        output::print(&format!("{} {cost}\n{words}the certificate is valid\n", objective.name()))?;
         Ok(Exit::Done)
     }
 }
@@ -105,7 +103,8 @@ mod tests {
     #[test]
     fn the_cost_is_the_sum_of_weights_and_distances() {
         let entry = |i, j, bytes| (i, j, Traffic { bytes, messages: 1 });
-        let matrix = SparseMatrix::from_entries(3, &[entry(0, 1, 5), entry(1, 2, 7), entry(2, 2, 9)]);
+        let matrix =
+            SparseMatrix::from_entries(3, &[entry(0, 1, 5), entry(1, 2, 7), entry(2, 2, 9)]);
         let topology = crate::topology::parse("mesh:4").unwrap();
         let by = |objective| cost(&matrix, topology.as_ref(), &[3, 0, 1], objective);
         assert_eq!(by(Objective::HopBytes), 5 * 3 + 7);

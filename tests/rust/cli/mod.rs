@@ -1,5 +1,6 @@
 //! The command as a user runs it: each test starts the real program in a directory of its own.
 
+mod bounds;
 mod check;
 mod commands;
 mod doctor;

@@ -58,8 +58,10 @@ struct MetricsSummary<'a> {
     schema: u32,
     #[serde(flatten)]
     metrics: &'a Evaluation,
-    /// No mapping costs less in the objective, by default hop-bytes; null if no bound was asked for.
+    /// No mapping costs less in the objective, by default hop-bytes; left out if no bound was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     lower_bound: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     bound_found_by: Option<&'a str>,
 }
 

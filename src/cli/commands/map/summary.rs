@@ -18,8 +18,10 @@ pub(super) struct MappingSummary {
     pub(super) seconds: f64,
     pub(super) cpu_seconds: f64,
     pub(super) peak_rss_bytes: u64,
-    /// No mapping costs less; null if no bound was asked for.
+    /// No mapping costs less; left out if no bound was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) lower_bound: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bound_found_by: Option<String>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(super) moves: Option<Moves>,
