@@ -70,6 +70,9 @@ _rankweave() {
             rankweave,use)
                 cmd="rankweave__subcmd__use"
                 ;;
+            rankweave,verify)
+                cmd="rankweave__subcmd__verify"
+                ;;
             *)
                 ;;
         esac
@@ -77,7 +80,7 @@ _rankweave() {
 
     case "${cmd}" in
         rankweave)
-            opts="-h -V --help --version run show report map eval topo list use rm recover import export check compare doctor env completions man"
+            opts="-h -V --help --version run show report map eval verify topo list use rm recover import export check compare doctor env completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -325,7 +328,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__eval)
-            opts="-m -t -h --matrix --topology --slots --kind --store --mapping --objective --noise --noise-levels --samples --algorithm --preset --seed --progress --json --help"
+            opts="-m -t -h --matrix --topology --slots --kind --store --mapping --objective --bound --certificate --noise --noise-levels --samples --algorithm --preset --seed --progress --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -365,6 +368,14 @@ _rankweave() {
                     ;;
                 --objective)
                     COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc time" -- "${cur}"))
+                    return 0
+                    ;;
+                --bound)
+                    COMPREPLY=($(compgen -W "off quick best" -- "${cur}"))
+                    return 0
+                    ;;
+                --certificate)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --noise)
@@ -495,7 +506,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__map)
-            opts="-m -t -o -h --matrix --topology --slots --kind --store --preset --algorithm --objective --fix --oversubscribe --weights --imbalance --previous --migration-cost --sparse-factor --time-limit --threads --seed --progress --out --json --help"
+            opts="-m -t -o -h --matrix --topology --slots --kind --store --preset --algorithm --objective --fix --oversubscribe --weights --imbalance --previous --migration-cost --sparse-factor --time-limit --threads --seed --progress --out --bound --certificate --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -586,6 +597,14 @@ _rankweave() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bound)
+                    COMPREPLY=($(compgen -W "off quick best" -- "${cur}"))
+                    return 0
+                    ;;
+                --certificate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -840,6 +859,52 @@ _rankweave() {
             fi
             case "${prev}" in
                 --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rankweave__subcmd__verify)
+            opts="-m -t -h --matrix --topology --slots --kind --store --mapping --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --matrix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -m)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --topology)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slots)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kind)
+                    COMPREPLY=($(compgen -W "p2p collective onesided all" -- "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mapping)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

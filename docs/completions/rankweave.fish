@@ -31,6 +31,7 @@ complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "show" -d 'Show 
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "report" -d 'Write a report of a record as one self-contained HTML file'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "map" -d 'Compute a mapping of tasks to slots, without running anything'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "eval" -d 'Compute all metrics of a mapping'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "verify" -d 'Check the certificate of a lower bound, and how far a mapping is above the bound'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "topo" -d 'Show a topology: its levels and distances'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "list" -d 'List the records in the store, the newest first'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "use" -d 'Choose the record that launches of a program use'
@@ -143,6 +144,10 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l time-limit -
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l threads -d 'Number of threads; without --time-limit, the answer does not depend on it [default: one for each core]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l seed -d 'Seed of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s o -l out -d 'Write the mapping to this file [default: standard output, unless --json]' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l bound -d 'How long to look for a lower bound of the objective: off, quick or best [default: off; with --certificate: quick]' -r -f -a "off\t''
+quick\t''
+best\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l certificate -d 'Write the bound and its proof to this file, for \'rankweave verify\'' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l progress -d 'Show progress of long work even if standard error is no terminal'
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l json -d 'Print the summary as JSON to standard output'
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -162,6 +167,10 @@ max-com\t''
 mc\t''
 mmc\t''
 time\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l bound -d 'How long to look for a lower bound of the objective: off, quick or best [default: off; with --certificate: quick]' -r -f -a "off\t''
+quick\t''
+best\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l certificate -d 'Write the bound and its proof to this file, for \'rankweave verify\'' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise -d 'Study how much worse mappings become if the matrix is not exact: all, or kinds of noise' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l noise-levels -d 'With --noise: intensities k, as multiples' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l samples -d 'With --noise: noisy matrices for each kind and k' -r
@@ -173,6 +182,16 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l seed -d 'Wi
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l progress -d 'With --noise: show progress even if standard error is no terminal'
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -l json -d 'Print the metrics as JSON; those of links are null where the topology has no links'
 complete -c rankweave -n "__fish_rankweave_using_subcommand eval" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -s m -l matrix -d 'The matrix: a record (key or file), or a file of any format that \'import\' reads' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -s t -l topology -d 'The topology, such as tree:2:16:32@1:10:100 or torus:16x16x16' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -l slots -d 'The slots that may be used, in the order in which the launcher fills them [default: all]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -l kind -d 'Which kinds of traffic: p2p, collective, onesided or all' -r -f -a "p2p\t'Sends of every form'
+collective\t'Collective calls'
+onesided\t'Put, get and accumulate calls'
+all\t'All of them added up'"
+complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -l mapping -d 'The mapping: line i (from 0) is the slot of task i' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology, in any form that \'rankweave map --topology\' takes' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this file: XML of hwloc (lstopo --of xml FILE), or a listing of /sys (gather-machine)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l timeout -d 'With a launch: time after which the launcher and its processes are ended; the launch of --measure has no limit' -r
