@@ -218,6 +218,6 @@ mod tests {
         }
         // A part of a torus is not alike everywhere, and slots that are given twice count once.
         let sums = nearest_sums(topology.as_ref(), &[0, 2, 4, 2, 59], 1, 8);
-        assert_eq!(sums, [0, 2, 5, 9]);
+        assert_eq!(sums, [0, 1, 2, 6]);
     }
 }

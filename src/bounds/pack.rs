@@ -111,8 +111,8 @@ impl State {
         let most = (0..weights.len()).map(|k| load(k, &self.used)).fold(0.0, f64::max);
         let factor = libm::exp(self.base - most);
         self.base = most;
-        for k in 0..weights.len() {
-            self.prices[k] = libm::exp(load(k, &self.used) - most) / weights[k];
+        for (k, weight) in weights.iter().enumerate() {
+            self.prices[k] = libm::exp(load(k, &self.used) - most) / weight;
         }
         factor
     }

@@ -71,7 +71,7 @@ pub fn find(
 /// The packing that the search finds, and what it proves. If it proves less than no packing, none is used.
 fn packed(graph: &Graph, facts: &Facts, rounds: usize) -> (Packing, u128) {
     let least = of_packing(&nothing(), graph, facts).unwrap_or(0);
-    if rounds > 0 {
+    if rounds > 0 && graph.edges() > 0 {
         let packing = Packer::new(graph, facts).pack(rounds);
         match of_packing(&packing, graph, facts) {
             Ok(bound) if bound > least => return (packing, bound),

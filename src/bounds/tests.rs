@@ -89,6 +89,21 @@ proptest! {
 }
 
 #[test]
+fn no_traffic_costs_nothing() {
+    for (tasks, edges) in [(0, &[][..]), (1, &[]), (5, &[]), (3, &[(1, 1, 9)])] {
+        for text in TOPOLOGIES {
+            let (matrix, topology) = (matrix(tasks, edges), parse(text).unwrap());
+            let slots: Vec<usize> = (0..topology.slots()).collect();
+            for effort in [Effort::Quick, Effort::Best] {
+                let objective = Objective::HopBytes;
+                let found = find(&matrix, topology.as_ref(), &slots, 1, objective, effort);
+                assert_eq!(found.unwrap().unwrap().bound, 0, "{tasks} {text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn fitting_grids_have_no_gap() {
     for (grid, text, cost) in [
         ("stencil:16x16,shuffle=1", "tree:4:4:16@1:10:100", 11136),

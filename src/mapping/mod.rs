@@ -44,12 +44,13 @@ pub use registry::{by_name, registry};
 pub use remap::{Previous, Remapped, remap};
 pub use task_grid::TaskGrid;
 
-/// The grid or torus that a graph is: the points in each dimension, whether each dimension is a ring, and the point of
-/// each vertex. Light edges beside those of the grid are allowed.
+/// Points in each dimension, whether each dimension is a ring, and the point of each vertex.
 #[cfg(feature = "cli")]
-pub(crate) fn grid_of(
-    graph: &crate::matrix::Graph,
-) -> Option<(Vec<u32>, Vec<bool>, Vec<Vec<u32>>)> {
+pub(crate) type GridOfGraph = (Vec<u32>, Vec<bool>, Vec<Vec<u32>>);
+
+/// The grid or torus that a graph is. Light edges beside those of the grid are allowed.
+#[cfg(feature = "cli")]
+pub(crate) fn grid_of(graph: &crate::matrix::Graph) -> Option<GridOfGraph> {
     let scale = engine::Scale::new(graph.total_weight(), 1);
     let shape = geometric::detect(&engine::Csr::from_graph(graph, scale))?;
     let point = |v: usize| shape.coordinates.iter().map(|along| along[v]).collect();
