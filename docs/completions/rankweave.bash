@@ -201,7 +201,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --probe --timeout --json --on-node --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --probe --timeout --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -212,6 +212,10 @@ _rankweave() {
                     return 0
                     ;;
                 --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --also-read)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -291,6 +295,14 @@ _rankweave() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --skip)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --constructors)
                     COMPREPLY=($(compgen -W "auto off" -- "${cur}"))
                     return 0
@@ -311,7 +323,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__env)
-            opts="-h --json --help"
+            opts="-h --json --export --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -663,7 +675,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --dry-run --check-placement --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -674,6 +686,10 @@ _rankweave() {
                     return 0
                     ;;
                 --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --also-read)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -753,6 +769,14 @@ _rankweave() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --skip)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --constructors)
                     COMPREPLY=($(compgen -W "auto off" -- "${cur}"))
                     return 0
@@ -799,7 +823,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__topo)
-            opts="-t -h --topology --xml --json --measure --timeout --kept --forget --store --help"
+            opts="-t -h --topology --xml --json --measure --timeout --site --network --kept --forget --store --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -818,6 +842,14 @@ _rankweave() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --site)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --network)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

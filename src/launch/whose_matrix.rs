@@ -11,7 +11,7 @@ pub(super) fn whose_matrix(fitting: &Fitting) -> (u8, String) {
     let (level, sentence) = whose(fitting);
     match &fitting.other_store {
         Some(store) => {
-            (level.max(1), format!("{sentence}; it is in the store {}", store.display()))
+            (level.min(1), format!("{sentence}; it is in the store {}", store.display()))
         }
         None => (level, sentence),
     }

@@ -68,6 +68,8 @@ pub(super) struct Wanted {
     pub(super) timeout: Duration,
     /// The store that the command line names.
     pub(super) store: Option<Store>,
+    /// Names and values of options that the command line gives.
+    pub(super) options: Vec<(&'static str, String)>,
     /// As JSON.
     pub(super) json: bool,
 }
@@ -79,9 +81,12 @@ pub(super) fn show(words: &[String], wanted: &Wanted) -> Result<Exit> {
     if wanted.measure {
         measure_with(words, wanted.store.as_ref())?;
     }
-    let (settings, errors) = Settings::from_env(|name| std::env::var(name).ok());
+    let (mut settings, errors) = Settings::from_env(|name| std::env::var(name).ok());
     for error in errors {
         eprintln!("rankweave: {error}");
+    }
+    for (name, value) in &wanted.options {
+        settings.set(name, value).map_err(|error| error.at(format!("--{name}")))?;
     }
     let launch = LaunchLine::of(&Launcher::of_command(words)?, words);
     let nodes = nodes_of(&launch, words, wanted.timeout)?;

@@ -9,3 +9,4 @@ mod first_minute;
 mod mapping;
 mod networks;
 mod placement;
+mod setting_files;
