@@ -675,7 +675,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --site-order --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -783,6 +783,10 @@ _rankweave() {
                     ;;
                 --verbose)
                     COMPREPLY=($(compgen -W "0 1 2" -- "${cur}"))
+                    return 0
+                    ;;
+                --site-order)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

@@ -93,6 +93,7 @@ off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '0: problems only, 1: also a summary line at the end, 2: also decisions' -r -f -a "0\t''
 1\t''
 2\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l site-order -d 'Write only the file that the launcher in a batch script needs; the same as --place file:FILE' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s v -d 'The same as --verbose; -vv as --verbose=2'
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l dry-run -d 'Print the command that would be executed, and do nothing'
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l check-placement -d 'Ask each rank for its host instead of running the program, and compare with --place'

@@ -207,7 +207,7 @@ fn groups_text(answer: &LaunchNetwork, network: &HostNetwork) -> String {
             let path = switches.map_or("not in the network".into(), |path| {
                 path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
             });
-            out.push_str(&format!("  {path:<15}{}\n", printable(&names.join(" "))));
+            out.push_str(&format!("  {path:<18} {}\n", printable(&names.join(" "))));
         }
         return out;
     }
