@@ -175,13 +175,14 @@ proptest! {
         cut in any::<prop::sample::Index>(),
         with in "[0-9 .%#\n\r+x]{0,2}",
     ) {
-        for (name, odd) in [("metis", "\n% \u{e4}\n"), ("mtx", "\n% \u{e4}\n"), ("csv", "\n# \u{e4}\n")] {
+        for (name, odd) in [("metis", "% \u{e4}\n"), ("mtx", "% \u{e4}\n"), ("csv", "# \u{e4}\n")] {
             let format = by_name(name).unwrap();
             let mut bytes = written(format, &matrix);
             let behind_header = bytes.iter().position(|&b| b == b'\n').unwrap_or(0) + 1;
             let at = behind_header + cut.index(bytes.len() - behind_header + 1);
             bytes.splice(at..at, with.bytes());
-            let careful = [&bytes[..], odd.as_bytes()].concat();
+            let gap = if bytes.ends_with(b"\n") { "" } else { "\n" };
+            let careful = [&bytes[..], gap.as_bytes(), odd.as_bytes()].concat();
             let read = |bytes: &[u8]| {
                 format.read(&Source::new("f", bytes)).map_err(|e| e.to_string())
             };
