@@ -126,7 +126,9 @@ fn plain(text: &[u8], sizes: Sizes) -> Option<CommMatrix> {
     let (tasks, edges, ..) = sizes;
     let pieces = pieces::parsed(text, |piece| plain_rows(piece, sizes))?;
     let count: usize = pieces.iter().map(|piece| piece.neighbours.len()).sum();
-    if count as u64 != edges.saturating_mul(2) {
+    // A header can claim more rows than the file has: nothing is allocated for those.
+    let rows: usize = pieces.iter().map(|piece| piece.lengths.len()).sum();
+    if count as u64 != edges.saturating_mul(2) || rows < tasks {
         return None;
     }
     let mut lengths = pieces.iter().flat_map(|piece| &piece.lengths);

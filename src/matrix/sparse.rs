@@ -8,7 +8,6 @@
 use crate::base::compressed_rows;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
-use std::hash::BuildHasher;
 use std::ops::Range;
 
 /// Bytes and messages from one task to another.
@@ -244,30 +243,31 @@ impl SparseMatrix {
 
     /// True if both directions of every pair have the same traffic.
     ///
-    /// The entries above the diagonal are compared with those below it by the sums of their hash values, whose keys
-    /// are random. So an answer costs one pass through the memory; it is wrong with a probability of 2⁻⁶⁴, for any
-    /// matrix.
+    /// Rows are visited in ascending order, so those that send to a task come in the order of the entries in its own
+    /// row. One place for each row is therefore enough: that of its next entry below the diagonal.
     pub fn is_symmetric(&self) -> bool {
-        let random = std::hash::RandomState::new();
-        let key = |k: u32| random.hash_one(k) | 1;
-        let keys: [u64; 4] = std::array::from_fn(|k| key(k as u32));
-        let folded = |a: u64, b: u64| {
-            let product = u128::from(a) * u128::from(b);
-            product as u64 ^ (product >> 64) as u64
-        };
-        let mut difference = 0u64;
-        for i in 0..self.tasks() {
-            let row = i as u32;
-            for (j, traffic) in self.row(i) {
-                let (low, high) = (row.min(j), row.max(j));
-                let pair = folded(u64::from(low) << 32 | u64::from(high) ^ keys[0], keys[1]);
-                let value = folded(pair ^ traffic.bytes, keys[2]) ^ traffic.messages;
-                let hash = folded(value, keys[3]);
-                let sign = u64::from(j > row).wrapping_sub(u64::from(j < row));
-                difference = difference.wrapping_add(hash.wrapping_mul(sign));
+        let Rows::At(offsets) = &self.rows else { return true };
+        let mut next = offsets[..self.tasks()].to_vec();
+        for (i, ends) in offsets.windows(2).enumerate() {
+            // Every entry below the diagonal has been met from its other side, or there is none on that side.
+            let mut at = next[i];
+            if at < ends[1] && (self.columns[at] as usize) < i {
+                return false;
+            }
+            at += usize::from(at < ends[1] && self.columns[at] as usize == i);
+            for k in at..ends[1] {
+                let j = self.columns[k] as usize;
+                let other = next[j];
+                let mirrored = other < offsets[j + 1]
+                    && self.columns[other] as usize == i
+                    && self.cells[other] == self.cells[k];
+                if !mirrored {
+                    return false;
+                }
+                next[j] = other + 1;
             }
         }
-        difference == 0
+        true
     }
 
     /// True if a task has traffic with itself.
@@ -361,6 +361,22 @@ mod tests {
         assert_eq!(m.get(2, 0), t(12, 3));
         assert_eq!(m.get(0, 2), t(0, 0));
         assert!(m.is_valid());
+    }
+
+    #[test]
+    fn symmetry_is_exact() {
+        // A pair that has one direction only, beside another pair that has only the other direction.
+        for (low, high) in [(0, 5), (1, 4), (2, 3), (0, 1)] {
+            for other in 0..high {
+                let entries = [(low, high, t(3, 1)), (high, other, t(3, 1))];
+                let m = SparseMatrix::from_entries(6, &entries);
+                assert_eq!(m.is_symmetric(), other == low, "{low} {high} {other}");
+            }
+        }
+        let differs = |cell| SparseMatrix::from_entries(2, &[(0, 1, t(3, 1)), (1, 0, cell)]);
+        assert!(differs(t(3, 1)).is_symmetric());
+        assert!(!differs(t(3, 2)).is_symmetric() && !differs(t(4, 1)).is_symmetric());
+        assert!(SparseMatrix::empty(3).is_symmetric());
     }
 
     #[test]
