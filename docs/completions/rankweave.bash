@@ -204,7 +204,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --probe --timeout --json --on-node --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --probe --timeout --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -215,6 +215,10 @@ _rankweave() {
                     return 0
                     ;;
                 --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --also-read)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -294,6 +298,14 @@ _rankweave() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --skip)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --constructors)
                     COMPREPLY=($(compgen -W "auto off" -- "${cur}"))
                     return 0
@@ -314,7 +326,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__env)
-            opts="-h --json --help"
+            opts="-h --json --export --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -682,7 +694,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --constructors --verbose --dry-run --check-placement --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --site-order --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -693,6 +705,10 @@ _rankweave() {
                     return 0
                     ;;
                 --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --also-read)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -772,12 +788,24 @@ _rankweave() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --skip)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --constructors)
                     COMPREPLY=($(compgen -W "auto off" -- "${cur}"))
                     return 0
                     ;;
                 --verbose)
                     COMPREPLY=($(compgen -W "0 1 2" -- "${cur}"))
+                    return 0
+                    ;;
+                --site-order)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -818,7 +846,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__topo)
-            opts="-t -h --topology --xml --json --measure --timeout --kept --forget --store --help"
+            opts="-t -h --topology --xml --json --measure --timeout --site --network --kept --forget --store --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -837,6 +865,14 @@ _rankweave() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --site)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --network)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

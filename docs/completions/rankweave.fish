@@ -51,6 +51,7 @@ reorder\t''
 shuffle\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l store -d 'Directory where matrices are kept between launches' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l also-read -d 'Further stores, read only where the own store has nothing' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l key -d 'Name under which the matrix of this program is kept' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l topology -d 'Use this topology instead of discovering it' -r
@@ -86,11 +87,14 @@ USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l allow -d 'Programs to which --deny, checks and slower launches are no objection' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l deny -d 'Programs that are never reordered, but recorded' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l skip -d 'Programs that are left alone: neither recorded nor reordered' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l only -d 'The only programs that are recorded and reordered' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l verbose -d '0: problems only, 1: also a summary line at the end, 2: also decisions' -r -f -a "0\t''
 1\t''
 2\t''"
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l site-order -d 'Write only the file that the launcher in a batch script needs; the same as --place file:FILE' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -s v -d 'The same as --verbose; -vv as --verbose=2'
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l dry-run -d 'Print the command that would be executed, and do nothing'
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l check-placement -d 'Ask each rank for its host instead of running the program, and compare with --place'
@@ -193,8 +197,10 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -l store -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -l mapping -d 'The mapping: line i (from 0) is the slot of task i' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology, in any form that \'rankweave map --topology\' takes' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this file: XML of hwloc (lstopo --of xml FILE), or a listing of /sys (gather-machine)' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this file: XML of hwloc or of NCCL and RCCL, or a listing of /sys (gather-machine)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l timeout -d 'With a launch: time after which the launcher and its processes are ended; the launch of --measure has no limit' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l site -d 'With a launch: the file in which the site describes its clusters; none: no such file [env: RANKWEAVE_SITE]' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l network -d 'With a launch: where the network may be learned from, as \'rankweave run --network\' [env: RANKWEAVE_NETWORK]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l json -d 'Print the topology as JSON; with at most 64 slots, also the distances of all pairs'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l measure -d 'Before that, run the whole launch, really with its program, and measure the network'
@@ -288,6 +294,7 @@ reorder\t''
 shuffle\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l store -d 'Directory where matrices are kept between launches' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l also-read -d 'Further stores, read only where the own store has nothing' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l key -d 'Name under which the matrix of this program is kept' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l seed -d 'Seed of shuffle and of randomized algorithms' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l topology -d 'Use this topology instead of discovering it' -r
@@ -323,6 +330,8 @@ USR2\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l allow -d 'Programs to which --deny, checks and slower launches are no objection' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l deny -d 'Programs that are never reordered, but recorded' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l skip -d 'Programs that are left alone: neither recorded nor reordered' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l only -d 'The only programs that are recorded and reordered' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l constructors -d 'Whether constructors of topologies may give new ranks (reorder=1)' -r -f -a "auto\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l verbose -d '0: problems only, 1: also a summary line at the end, 2: also decisions' -r -f -a "0\t''
@@ -335,6 +344,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l json -d '
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l on-node -d 'Answer a probe: what this process sees'
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand env" -l json -d 'Print the list as JSON'
-complete -c rankweave -n "__fish_rankweave_using_subcommand env" -s h -l help -d 'Print help'
+complete -c rankweave -n "__fish_rankweave_using_subcommand env" -l export -d 'Print the settings that come from files as lines for a shell'
+complete -c rankweave -n "__fish_rankweave_using_subcommand env" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -16,7 +16,7 @@ mod preload;
 mod trial;
 
 use crate::base::error::{ErrorKind, Result};
-use arguments::spelling;
+use arguments::{setting_files, spelling};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use commands::{
     check, compare, doctor, documents, environment, eval, exchange, map, recover, report, run,
@@ -124,6 +124,7 @@ pub fn command() -> clap::Command {
 /// The command line of this process. Ends the process if it cannot be understood.
 fn parsed() -> Cli {
     let mut command = command();
+    setting_files::apply(&std::env::args_os().collect::<Vec<_>>());
     let words = spelling::with_joined_levels(std::env::args_os());
     command
         .try_get_matches_from_mut(words)
@@ -134,7 +135,11 @@ fn parsed() -> Cli {
 
 /// Entry point of the `rankweave` command.
 pub fn main() -> ExitCode {
-    match parsed().command.execute() {
+    let cli = parsed();
+    for sentence in setting_files::unusable_site_files() {
+        eprintln!("rankweave: {sentence}");
+    }
+    match cli.command.execute() {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Nothing) => ExitCode::from(1),
         Err(error) => {

@@ -6,7 +6,9 @@
 //! Therefore a file does not name the tasks without traffic that come after the last task with traffic. JSON
 //! and MatrixMarket keep these tasks. A number of bytes may end in `.5`; other real numbers are rounded.
 
-use super::source::{Entries, Source, short};
+use super::cursor::Cursor;
+use super::pieces;
+use super::source::{Amount, Entries, Line, MAX_TASKS, Source, short};
 use super::{Export, Format, bytes_of, write_error};
 use crate::base::error::Result;
 use crate::matrix::CommMatrix;
@@ -19,8 +21,11 @@ pub const FORMAT: Format = Format::new("csv", "src,dst,bytes,messages for spread
 
 const EXPECTED: &str = "a header src,dst,bytes,messages and lines such as 0,1,4096,2";
 
-/// The separator, and the columns of sender, receiver, bytes and messages, if this is a header.
-fn header(text: &str) -> Option<(char, [Option<usize>; 4])> {
+/// The separator, and the columns of sender, receiver, bytes and messages.
+type Header = (char, [Option<usize>; 4]);
+
+/// The content of a header, if this is one.
+fn header(text: &str) -> Option<Header> {
     let separator = [',', ';', '\t'].into_iter().find(|&c| text.contains(c))?;
     let mut columns = [None; 4];
     for (k, name) in text.split(separator).enumerate() {
@@ -45,7 +50,7 @@ fn detects(source: &Source<'_>) -> bool {
 fn read(source: &Source<'_>) -> Result<CommMatrix> {
     let mut lines = source.lines();
     let mut least = 0;
-    let mut columns = None;
+    let mut found = None;
     for line in lines.by_ref() {
         if let Some(comment) = line.text.trim_start().strip_prefix('#') {
             if let Some(number) = comment.trim().strip_prefix("tasks:") {
@@ -55,16 +60,28 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
                 least = if last == 0 { 0 } else { highest as usize + 1 };
             }
         } else if !line.text.trim().is_empty() {
-            columns = header(line.text);
-            if columns.is_none() {
+            let Some(header) = header(line.text) else {
                 return Err(line.error(format!("no header: '{}'", short(line.text)), EXPECTED));
-            }
+            };
+            found = Some((header, line.rest()));
             break;
         }
     }
-    let Some((separator, columns)) = columns else {
+    let Some((header, text)) = found else {
         return Err(source.error("the file has no header", EXPECTED));
     };
+    let entries = match plain(text, header) {
+        Some(entries) => entries,
+        None => careful(lines, header)?,
+    };
+    Ok(entries.matrix(least))
+}
+
+/// The entries in the lines behind a header.
+fn careful<'a>(
+    lines: impl Iterator<Item = Line<'a>>,
+    (separator, columns): Header,
+) -> Result<Entries> {
     let mut entries = Entries::default();
     for line in lines {
         if line.text.trim().is_empty() || line.text.trim_start().starts_with('#') {
@@ -93,7 +110,51 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         };
         entries.push((sender, receiver), bytes, messages);
     }
-    Ok(entries.matrix(least))
+    Ok(entries)
+}
+
+/// The entries of a text whose lines are all plain; `None` if the careful reader is needed.
+fn plain(text: &[u8], (separator, columns): Header) -> Option<Entries> {
+    let separator = u8::try_from(separator).ok()?;
+    let last = columns.iter().flatten().max()?;
+    let role = |k: usize| columns.iter().position(|&column| column == Some(k));
+    let roles: Vec<Option<usize>> = (0..=*last).map(role).collect();
+    let of_piece = |piece: &[u8]| {
+        let mut entries = Entries::default();
+        let mut cursor = Cursor::separated(piece, separator);
+        while !cursor.is_done() {
+            if cursor.line_end() {
+                continue;
+            }
+            if cursor.meets(b'#') {
+                cursor.skip_line()?;
+                continue;
+            }
+            let (mut numbers, mut bytes) = ([0; 4], Amount::default());
+            for (k, role) in roles.iter().enumerate() {
+                if k > 0 {
+                    cursor.separator()?;
+                }
+                match *role {
+                    None => cursor.skip_field()?,
+                    Some(2) => bytes = cursor.amount()?,
+                    Some(which) => numbers[which] = cursor.number()?,
+                }
+            }
+            if !cursor.line_end() {
+                cursor.separator()?;
+                cursor.skip_line()?;
+            }
+            let [sender, receiver, _, messages] = numbers;
+            if sender.max(receiver) >= MAX_TASKS as u64 {
+                return None;
+            }
+            let messages = columns[3].map(|_| messages);
+            entries.push((sender as u32, receiver as u32), bytes, messages);
+        }
+        Some(entries)
+    };
+    Some(Entries::joined(pieces::parsed(text, of_piece)?))
 }
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {

@@ -6,10 +6,12 @@
 //! of it to each direction (`Source::undirected`). Vertex weights and sizes are skipped. Files are written with
 //! edge weights; a pair that exchanged only empty messages has no edge.
 
-use super::source::{MAX_TASKS, Source, Weighted};
+use super::cursor::Cursor;
+use super::pieces;
+use super::source::{MAX_TASKS, Source, Weighted, counted_once};
 use super::{Export, Format, write_lines};
 use crate::base::error::Result;
-use crate::matrix::{CommMatrix, Graph};
+use crate::matrix::{CommMatrix, Graph, SparseMatrix};
 use std::io::Write;
 
 /// The format.
@@ -62,6 +64,9 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         return Err(first.error(what, HEADER));
     }
     let tasks = vertices as usize;
+    if let Some(matrix) = plain(first.rest(), (tasks, edges, weighted, skipped)) {
+        return Ok(matrix);
+    }
     let mut arcs: Vec<Weighted> = Vec::new();
     for vertex in 0..tasks {
         let Some(line) = lines.next() else {
@@ -100,6 +105,82 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         return Err(source.error(what, HEADER));
     }
     source.undirected(tasks, arcs, ROW)
+}
+
+/// Vertices, edges, whether edges have weights, and how many numbers of each row are skipped.
+type Sizes = (usize, u64, bool, usize);
+
+/// The rows in a piece of a file.
+#[derive(Default)]
+struct PieceOfRows {
+    /// The number of neighbours in each row.
+    lengths: Vec<u32>,
+    /// Neighbours from 0, row after row.
+    neighbours: Vec<u32>,
+    weights: Vec<u64>,
+}
+
+/// The matrix of a graph whose lines are all plain and list every edge at both its ends; `None` if the careful
+/// reader is needed, for a mistake or for anything unusual.
+fn plain(text: &[u8], sizes: Sizes) -> Option<CommMatrix> {
+    let (tasks, edges, ..) = sizes;
+    let pieces = pieces::parsed(text, |piece| plain_rows(piece, sizes))?;
+    let count: usize = pieces.iter().map(|piece| piece.neighbours.len()).sum();
+    // A header can claim more rows than the file has: nothing is allocated for those.
+    let rows: usize = pieces.iter().map(|piece| piece.lengths.len()).sum();
+    if count as u64 != edges.saturating_mul(2) || rows < tasks {
+        return None;
+    }
+    let mut lengths = pieces.iter().flat_map(|piece| &piece.lengths);
+    let mut offsets = Vec::with_capacity(tasks + 1);
+    let mut end = 0usize;
+    offsets.push(0);
+    for _ in 0..tasks {
+        end += *lengths.next()? as usize;
+        offsets.push(end);
+    }
+    if lengths.any(|&length| length > 0) {
+        return None;
+    }
+    let halves = pieces.iter().flat_map(|piece| &piece.weights).any(|w| w % 2 == 1);
+    let mut columns = Vec::with_capacity(count);
+    let mut cells = Vec::with_capacity(count);
+    for piece in pieces {
+        columns.extend(piece.neighbours);
+        let one_way = |w| counted_once(if halves { w } else { w / 2 });
+        cells.extend(piece.weights.into_iter().map(one_way));
+    }
+    let layer = SparseMatrix::from_rows(offsets, columns, cells)?;
+    let sound = layer.is_symmetric() && !layer.has_diagonal();
+    let layer = if halves { layer.counted_in_halves() } else { layer };
+    sound.then(|| CommMatrix::from_point_to_point(layer))
+}
+
+/// The rows in a piece of a file.
+fn plain_rows(piece: &[u8], (tasks, _, weighted, skipped): Sizes) -> Option<PieceOfRows> {
+    let mut rows = PieceOfRows::default();
+    let mut cursor = Cursor::new(piece);
+    while !cursor.is_done() {
+        if cursor.meets(b'%') {
+            cursor.skip_line()?;
+            continue;
+        }
+        for _ in 0..skipped {
+            cursor.number()?;
+        }
+        let before = rows.neighbours.len();
+        while !cursor.line_end() {
+            let neighbour = cursor.number()?;
+            let weight = if weighted { cursor.amount()?.rounded() } else { 1 };
+            if neighbour == 0 || neighbour > tasks as u64 || weight == 0 {
+                return None;
+            }
+            rows.neighbours.push(neighbour as u32 - 1);
+            rows.weights.push(weight);
+        }
+        rows.lengths.push(u32::try_from(rows.neighbours.len() - before).ok()?);
+    }
+    Some(rows)
 }
 
 fn write(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {

@@ -8,12 +8,14 @@
 //! A format without message counts is read as one message for each pair with bytes.
 
 pub mod csv;
+mod cursor;
 pub mod eagermap;
 pub mod json;
 pub mod metis;
 pub mod mtx;
 pub mod npz;
 pub mod picture;
+mod pieces;
 pub mod prof;
 pub mod rank_orders;
 pub mod scotch;

@@ -7,6 +7,8 @@
 //! rounded. The writer writes `coordinate integer general`, or `coordinate real general` if values have halves of
 //! bytes.
 
+use super::cursor::Cursor;
+use super::pieces;
 use super::source::{Amount, Entries, Line, MAX_TASKS, Source, short};
 use super::{Export, Format, bytes_of, write_error};
 use crate::base::error::Result;
@@ -127,6 +129,34 @@ fn sparse<'a>(
     Ok(entries)
 }
 
+/// The entries of a coordinate matrix whose lines are all plain; `None` if the careful reader is needed.
+fn plain(text: &[u8], tasks: usize, count: u64, pattern: bool) -> Option<Entries> {
+    let index = |cursor: &mut Cursor<'_>| {
+        let k = cursor.number()?;
+        (k > 0 && k <= tasks as u64).then(|| k as u32 - 1)
+    };
+    let of_piece = |piece: &[u8]| {
+        let mut entries = Entries::default();
+        let mut cursor = Cursor::new(piece);
+        while !cursor.is_done() {
+            if cursor.line_end() {
+                continue;
+            }
+            if cursor.meets(b'%') {
+                cursor.skip_line()?;
+                continue;
+            }
+            let pair = (index(&mut cursor)?, index(&mut cursor)?);
+            let bytes = if pattern { Amount { whole: 1, half: false } } else { cursor.amount()? };
+            entries.push(pair, bytes, None);
+            cursor.line_end().then_some(())?;
+        }
+        Some(entries)
+    };
+    let entries = Entries::joined(pieces::parsed(text, of_piece)?);
+    (entries.len() as u64 == count).then_some(entries)
+}
+
 fn detects(source: &Source<'_>) -> bool {
     source.bytes().get(..MARK.len()).is_some_and(|b| b.eq_ignore_ascii_case(MARK.as_bytes()))
 }
@@ -152,7 +182,10 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
     }
     let mut entries = match header.dense {
         true => dense(source, lines, tasks, header.symmetric)?,
-        false => sparse(source, lines, tasks, count, header.pattern)?,
+        false => match plain(line.rest(), tasks, count, header.pattern) {
+            Some(entries) => entries,
+            None => sparse(source, lines, tasks, count, header.pattern)?,
+        },
     };
     if header.symmetric {
         entries.mirror();

@@ -58,12 +58,15 @@ impl<'a> Source<'a> {
         let source = *self;
         let body = self.bytes.strip_suffix(b"\n").unwrap_or(self.bytes);
         let none = self.bytes.is_empty();
+        let mut end = 0;
         body.split(|&b| b == b'\n').take(if none { 0 } else { usize::MAX }).enumerate().map(
             move |(k, raw)| {
+                end = (end + raw.len() + 1).min(source.bytes.len());
                 let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
                 let raw =
                     if k == 0 { raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw) } else { raw };
-                Line { source, number: k + 1, text: std::str::from_utf8(raw).unwrap_or("\u{fffd}") }
+                let text = std::str::from_utf8(raw).unwrap_or("\u{fffd}");
+                Line { source, number: k + 1, text, end }
             },
         )
     }
@@ -156,9 +159,16 @@ pub struct Line<'a> {
     pub number: usize,
     /// Its text.
     pub text: &'a str,
+    /// The bytes of the file up to the end of this line.
+    end: usize,
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
+    /// The bytes of the file behind this line.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        &self.source.bytes[self.end..]
+    }
+
     /// An error in this line. `expected` is the right content, which the advice names.
     pub fn error(&self, what: impl Into<String>, expected: &str) -> Error {
         Error::new(ErrorKind::Format, what)
@@ -191,17 +201,20 @@ impl Line<'_> {
     /// negative numbers are errors.
     pub(super) fn amount(&self, field: &str, expected: &str) -> Result<Amount> {
         let field = field.trim();
-        if let Ok(whole) = field.parse::<u64>() {
-            return Ok(Amount { whole, half: false });
-        }
-        match field.parse::<f64>() {
-            Ok(real) if real >= 0.0 && real.is_finite() => {
-                let half = real.fract() == 0.5;
-                Ok(Amount { whole: if half { real.trunc() } else { real.round() } as u64, half })
-            }
-            _ => Err(self.error(format!("the value is '{}'", short(field)), expected)),
-        }
+        amount(field)
+            .ok_or_else(|| self.error(format!("the value is '{}'", short(field)), expected))
     }
+}
+
+/// The number of bytes in a field. `None` if it is not a number or negative.
+pub(super) fn amount(field: &str) -> Option<Amount> {
+    if let Ok(whole) = field.parse::<u64>() {
+        return Some(Amount { whole, half: false });
+    }
+    let real: f64 = field.parse().ok()?;
+    let half = real.fract() == 0.5;
+    let whole = if half { real.trunc() } else { real.round() } as u64;
+    (real >= 0.0 && real.is_finite()).then_some(Amount { whole, half })
 }
 
 /// The beginning of a text, for messages.
@@ -237,6 +250,23 @@ impl Entries {
         }
         let messages = messages.unwrap_or(u64::from(amount != Amount::default()));
         self.list.push((pair.0, pair.1, Traffic { bytes: amount.whole, messages }));
+    }
+
+    /// All entries of several lists, in their order.
+    pub(super) fn joined(parts: Vec<Entries>) -> Entries {
+        let mut joined = Entries::default();
+        joined.list.reserve_exact(parts.iter().map(|part| part.list.len()).sum());
+        for part in parts {
+            let before = joined.list.len();
+            joined.halves.extend(part.halves.iter().map(|&k| before + k));
+            joined.list.extend(part.list);
+        }
+        joined
+    }
+
+    /// Number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
     }
 
     /// Adds each entry once more in the other direction; those of the diagonal stay single.

@@ -166,6 +166,31 @@ proptest! {
     }
 }
 
+proptest! {
+    /// The quick readers give what the careful ones give. White space that only the careful ones know, in a
+    /// comment or at the end, makes the same content go through the careful ones.
+    #[test]
+    fn quick_and_careful_readers_agree(
+        matrix in prop_oneof![matrices(), symmetric()],
+        cut in any::<prop::sample::Index>(),
+        with in "[0-9 .%#\n\r+x]{0,2}",
+    ) {
+        for (name, odd) in [("metis", "% \u{e4}\n"), ("mtx", "% \u{e4}\n"), ("csv", "# \u{e4}\n")] {
+            let format = by_name(name).unwrap();
+            let mut bytes = written(format, &matrix);
+            let behind_header = bytes.iter().position(|&b| b == b'\n').unwrap_or(0) + 1;
+            let at = behind_header + cut.index(bytes.len() - behind_header + 1);
+            bytes.splice(at..at, with.bytes());
+            let gap = if bytes.ends_with(b"\n") { "" } else { "\n" };
+            let careful = [&bytes[..], gap.as_bytes(), odd.as_bytes()].concat();
+            let read = |bytes: &[u8]| {
+                format.read(&Source::new("f", bytes)).map_err(|e| e.to_string())
+            };
+            prop_assert_eq!(read(&bytes), read(&careful), "{} {:?}", name, String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
 #[test]
 fn every_format_is_found_by_its_name_and_does_something() {
     for format in FORMATS {

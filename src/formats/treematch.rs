@@ -22,7 +22,9 @@ fn detects(source: &Source<'_>) -> bool {
     // the number of fields in the first or in the last line.
     let mut lines = source.content_lines("#");
     let Some(first) = lines.next() else { return false };
-    let (count, last) = lines.fold((1, first), |(count, _), line| (count + 1, line));
+    let columns = first.text.split_ascii_whitespace().count();
+    // One line more than a square table has is enough to tell that this is none.
+    let (count, last) = lines.take(columns).fold((1, first), |(count, _), line| (count + 1, line));
     let square = |line: Line<'_>| {
         let mut fields = line.text.split_ascii_whitespace();
         fields.clone().count() == count && fields.all(|field| field.parse::<f64>().is_ok())

@@ -109,6 +109,8 @@ impl Known {
         let key = program.key(settings, tasks);
         let StoreLookup { storage, fitting, message } =
             StoreLookup::look(store, &key, tasks, program.work, &settings.spill);
+        let also_read = || Store::fitting_of(&settings.also_read, &key, tasks, program.work);
+        let fitting = fitting.or_else(also_read);
         let mut facts = Facts {
             mode: settings.mode,
             seed: settings.seed,
@@ -123,11 +125,8 @@ impl Known {
             key,
             name: program.list_name().to_string(),
         };
-        if facts.is_left_to_us()
-            && !program.identity.is_empty()
-            && let Some(store) = storage.store()
-        {
-            facts.check = check(store, &program.identity);
+        if facts.is_left_to_us() && !program.identity.is_empty() {
+            facts.check = checked(settings, storage.store(), &program.identity);
         }
         Known { facts, program, storage, fitting, message, placed: None }
     }
@@ -149,6 +148,21 @@ fn listed(settings: &Settings, program: &Program) -> UserList {
     }
     let denied = settings.deny.matching(path, name);
     denied.map_or(UserList::Neither, |pattern| UserList::Denied(pattern.into()))
+}
+
+/// What 'rankweave check' found, in the own store or else in those that are also read. In the latter, a verdict that
+/// cannot be read counts as none: the user could not repair it.
+fn checked(settings: &Settings, own: Option<&Store>, identity: &str) -> Check {
+    let found = own.map_or(Check::NoObjection, |store| check(store, identity));
+    if found != Check::NoObjection {
+        return found;
+    }
+    let others =
+        settings.also_read.iter().map(|directory| check(&Store::open(directory), identity));
+    others
+        .into_iter()
+        .find(|found| matches!(found, Check::Differs(_) | Check::MixesRanks(_)))
+        .unwrap_or(Check::NoObjection)
 }
 
 fn check(store: &Store, identity: &str) -> Check {

@@ -6,7 +6,7 @@ use crate::base::sorting::Arrange;
 use crate::matrix::CommMatrix;
 use crate::options::Measure;
 use crate::sources;
-use crate::store::{MeasuredNetwork, Placement};
+use crate::store::{MeasuredNetwork, Placement, Store};
 use crate::survey::{FEWEST_HOSTS, Surveyed};
 use std::collections::HashSet;
 
@@ -164,13 +164,22 @@ impl LaunchRecorder {
         }
         let sources = not_yet.asked(&self.settings, placement);
         let used = sources.used();
-        facts.is_measured = used == Some(MEASURED);
+        facts.is_measured = used == Some(MEASURED) || self.was_measured_just_now(placement);
         let knows_all = sources.know_all_nodes();
         facts.is_described |= knows_all && used.is_some_and(|source| source != MEASURED);
         if let Some(matrix) = self.matrix.as_ref().filter(|_| !knows_all) {
             facts.possible_gain = possible_gain(matrix, &placement.node_of_process);
         }
         Measuring { objection: facts.objection(), sources }
+    }
+
+    /// Whether the store has a survey of these nodes, although the sources may not use it: that of a moment ago, which
+    /// did not come to its end.
+    fn was_measured_just_now(&self, placement: &Placement) -> bool {
+        let now = since_1970().as_secs();
+        let known =
+            |store: &Store| store.measured_network(&placement.node_names, now).ok().flatten();
+        self.storage.store().and_then(known).is_some()
     }
 
     /// A message that the network is not measured, if the user asked for it or for the decisions of this launch.

@@ -44,6 +44,15 @@ impl Program {
         Program::new(&executable(), command, mpi)
     }
 
+    /// Whether the user or the site wants the program of this process to be left alone.
+    pub fn is_left_alone(settings: &Settings) -> bool {
+        if settings.skip.is_empty() && settings.only.is_empty() {
+            return false;
+        }
+        let program = Program::of_this_process("");
+        settings.left_alone(&program.executable, &program.name).is_some()
+    }
+
     /// The key of its records with so many tasks, unless the user chose one.
     pub fn key(&self, settings: &Settings, tasks: usize) -> String {
         let identity = if self.identity.is_empty() { "unknown" } else { &self.identity };
@@ -77,6 +86,7 @@ fn command_line() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Names;
 
     #[test]
     fn this_process_has_a_program() {
@@ -86,6 +96,21 @@ mod tests {
         assert!(!program.name.is_empty());
         let number = Program::number_of_this_process();
         assert_eq!(number, Program::number_of_this_process());
+    }
+
+    #[test]
+    fn programs_that_are_left_alone() {
+        let settings = |skip: &str, only: &str| Settings {
+            skip: Names::parse(skip),
+            only: Names::parse(only),
+            ..Settings::default()
+        };
+        let own = Program::of_this_process("").name;
+        assert!(!Program::is_left_alone(&settings("none", "none")));
+        assert!(Program::is_left_alone(&settings(&own, "none")));
+        assert!(Program::is_left_alone(&settings(&own, &own)));
+        assert!(!Program::is_left_alone(&settings("other", &own)));
+        assert!(Program::is_left_alone(&settings("none", "other")));
     }
 
     #[test]

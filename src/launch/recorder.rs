@@ -100,6 +100,10 @@ impl LaunchRecorder {
         let source = fitting.as_ref().map(whose_matrix);
         let counts = facts.is_left_to_us();
         let (history, matrix, before) = match fitting {
+            // The times of other users' launches say nothing about this user's.
+            Some(Fitting { record, other_store: Some(_), .. }) => {
+                (Vec::new(), Some(record.matrix), None)
+            }
             Some(Fitting { record, .. }) => {
                 (record.history, Some(record.matrix), Some((record.launch, record.baseline)))
             }

@@ -7,7 +7,17 @@ use crate::store::{Fit, Fitting, LaunchMode, Record};
 const LONGEST: usize = 100;
 
 /// The verbosity from which on the user is told whose matrix a launch uses and why, and the sentence about it.
-pub(super) fn whose_matrix(Fitting { record, fit }: &Fitting) -> (u8, String) {
+pub(super) fn whose_matrix(fitting: &Fitting) -> (u8, String) {
+    let (level, sentence) = whose(fitting);
+    match &fitting.other_store {
+        Some(store) => {
+            (level.min(1), format!("{sentence}; it is in the store {}", store.display()))
+        }
+        None => (level, sentence),
+    }
+}
+
+fn whose(Fitting { record, fit, .. }: &Fitting) -> (u8, String) {
     let arguments = words_of_arguments(record);
     match *fit {
         Fit::OtherKind | Fit::Chosen if record.launch.mode == LaunchMode::Import => {
@@ -50,10 +60,14 @@ mod tests {
     fn a_launch_without_arguments_is_told_as_such() {
         let mut record = Record::of_matrix("k", CommMatrix::empty(2));
         let said = |record: &Record| {
-            whose_matrix(&Fitting { record: record.clone(), fit: Fit::OtherKind }).1
+            let (record, fit) = (record.clone(), Fit::OtherKind);
+            whose_matrix(&Fitting { record, fit, other_store: None }).1
         };
         assert!(said(&record).contains("of a launch without arguments is used"));
         record.command = vec!["app".into(), "-n".into(), "3".into()];
         assert!(said(&record).contains("of a launch with the arguments '-n 3' is used"));
+        let other_store = Some("/project/shared".into());
+        let (level, said) = whose_matrix(&Fitting { record, fit: Fit::SameKind, other_store });
+        assert!(level == 1 && said.ends_with("it is in the store /project/shared"), "{said}");
     }
 }

@@ -78,6 +78,23 @@ impl CommMatrix {
         }
     }
 
+    /// [`Self::sum_of`], without a copy where one kind has all the traffic.
+    #[must_use]
+    pub fn into_sum_of(self, kinds: &[Kind]) -> SparseMatrix {
+        let mut filled = kinds.iter().filter(|&&kind| self.layer(kind).pairs() > 0);
+        match (filled.next(), filled.next()) {
+            (Some(&kind), None) => {
+                let [p2p, collective, one_sided] = self.layers;
+                match kind {
+                    Kind::PointToPoint => p2p,
+                    Kind::Collective => collective,
+                    Kind::OneSided => one_sided,
+                }
+            }
+            _ => self.sum_of(kinds),
+        }
+    }
+
     /// True if a layer counts its bytes in halves, as matrices of some files do ([`SparseMatrix::counts_halves`]).
     pub fn counts_halves(&self) -> bool {
         self.layers.iter().any(SparseMatrix::counts_halves)
@@ -113,6 +130,9 @@ mod tests {
         let m = CommMatrix::from_layers([p2p, coll, SparseMatrix::empty(2)]).unwrap();
         assert_eq!(m.sum().get(0, 1), Traffic { bytes: 12, messages: 2 });
         assert_eq!(m.affinity().weight_between(0, 1), 13);
+        for kinds in [&Kind::ALL[..], &[Kind::Collective], &[Kind::OneSided]] {
+            assert_eq!(m.clone().into_sum_of(kinds), m.sum_of(kinds));
+        }
         assert!(m.is_valid());
     }
 

@@ -24,13 +24,51 @@ impl Graph {
     /// A pair that exchanges only empty messages has no edge: it moves no bytes. If the matrix counts halves of
     /// bytes, half a byte that remains of a pair is rounded up.
     pub fn from_traffic(matrix: &SparseMatrix) -> Self {
-        let edges: Vec<(u32, u32, u64)> =
-            matrix.entries().map(|(i, j, t)| (i, j, t.bytes)).collect();
-        let mut graph = Graph::from_edges(matrix.tasks(), &edges);
+        let mut graph = Graph {
+            offsets: Vec::with_capacity(matrix.tasks() + 1),
+            neighbours: Vec::with_capacity(matrix.pairs()),
+            weights: Vec::with_capacity(matrix.pairs()),
+        };
+        graph.offsets.push(0);
+        match matrix.is_symmetric() {
+            true => graph.take_rows(matrix, |_| std::iter::empty(), 2),
+            false => {
+                let back = Reversed::new(matrix);
+                graph.take_rows(matrix, |i| back.row(i), 1);
+            }
+        }
         if matrix.counts_halves() {
             graph.weights.iter_mut().for_each(|weight| *weight = weight.div_ceil(2));
         }
         graph
+    }
+
+    /// Appends a row for each task: what it sends, each number of bytes `factor` times, and what it receives, both
+    /// in ascending order.
+    fn take_rows<R: Iterator<Item = (u32, u64)>>(
+        &mut self,
+        matrix: &SparseMatrix,
+        received: impl Fn(usize) -> R,
+        factor: u64,
+    ) {
+        for i in 0..matrix.tasks() {
+            let mut received = received(i).peekable();
+            let mut put = |j: u32, bytes: u64| {
+                if bytes > 0 && j as usize != i {
+                    self.neighbours.push(j);
+                    self.weights.push(bytes);
+                }
+            };
+            for (j, traffic) in matrix.row(i) {
+                while let Some((other, bytes)) = received.next_if(|&(other, _)| other < j) {
+                    put(other, bytes);
+                }
+                let back = received.next_if(|&(other, _)| other == j).map_or(0, |(_, bytes)| bytes);
+                put(j, traffic.bytes.saturating_mul(factor).saturating_add(back));
+            }
+            received.for_each(|(other, bytes)| put(other, bytes));
+            self.offsets.push(self.neighbours.len());
+        }
     }
 
     /// Builds from undirected edges in any order. The weights of an edge that is given several times, in
@@ -151,6 +189,35 @@ impl Graph {
     }
 }
 
+/// The bytes of a matrix by receiver.
+struct Reversed {
+    offsets: Vec<usize>,
+    /// Senders, ascending for each receiver.
+    senders: Vec<u32>,
+    bytes: Vec<u64>,
+}
+
+impl Reversed {
+    fn new(matrix: &SparseMatrix) -> Reversed {
+        let receivers = matrix.entries().map(|(_, j, _)| j as usize);
+        let offsets = compressed_rows::offsets(matrix.tasks(), receivers);
+        let mut next = offsets.clone();
+        let mut senders = vec![0; matrix.pairs()];
+        let mut bytes = vec![0; matrix.pairs()];
+        for (i, j, traffic) in matrix.entries() {
+            let at = &mut next[j as usize];
+            (senders[*at], bytes[*at]) = (i, traffic.bytes);
+            *at += 1;
+        }
+        Reversed { offsets, senders, bytes }
+    }
+
+    fn row(&self, i: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let range = self.offsets[i]..self.offsets[i + 1];
+        self.senders[range.clone()].iter().copied().zip(self.bytes[range].iter().copied())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +243,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn traffic_becomes_the_graph_of_its_entries(
+            raw in prop::collection::vec((0u32..7, 0u32..7, 0u64..5, 0u64..2), 0..40), mirrored in any::<bool>()) {
+            let entries: Vec<_> = raw
+                .iter()
+                .flat_map(|&(i, j, bytes, messages)| {
+                    let traffic = crate::matrix::Traffic { bytes, messages };
+                    [(i, j, traffic), (j, i, traffic)].into_iter().take(1 + usize::from(mirrored))
+                })
+                .collect();
+            let matrix = SparseMatrix::from_entries(7, &entries);
+            let edges: Vec<_> = matrix.entries().map(|(i, j, t)| (i, j, t.bytes)).collect();
+            prop_assert_eq!(Graph::from_traffic(&matrix), Graph::from_edges(7, &edges));
+        }
+
         #[test]
         fn is_symmetric(raw in prop::collection::vec((0u32..8, 0u32..8, 0u64..9), 0..50)) {
             let g = Graph::from_edges(8, &raw);

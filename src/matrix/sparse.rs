@@ -158,29 +158,121 @@ impl SparseMatrix {
     /// Entries with a task `>= tasks` are ignored. Readers of files have to look for them first, so that
     /// they can report them.
     pub fn from_entries(tasks: usize, entries: &[(u32, u32, Traffic)]) -> Self {
-        let mut sorted: Vec<(u32, u32, Traffic)> = entries
-            .iter()
-            .filter(|(i, j, t)| (*i as usize) < tasks && (*j as usize) < tasks && !t.is_zero())
-            .copied()
-            .collect();
-        sorted.sort_unstable_by_key(|&(i, j, _)| (i, j));
-        sorted.dedup_by(|next, kept| {
-            let same = (next.0, next.1) == (kept.0, kept.1);
-            if same {
-                kept.2.add(next.2);
-            }
-            same
-        });
-        if sorted.is_empty() {
+        let counts = |(i, j, t): &&(u32, u32, Traffic)| {
+            (*i as usize) < tasks && (*j as usize) < tasks && !t.is_zero()
+        };
+        let kept = || entries.iter().filter(counts);
+        let offsets = compressed_rows::offsets(tasks, kept().map(|entry| entry.0 as usize));
+        if offsets[tasks] == 0 {
             return SparseMatrix::empty(tasks);
         }
-        let rows = sorted.iter().map(|entry| entry.0 as usize);
-        SparseMatrix {
-            rows: Rows::At(compressed_rows::offsets(tasks, rows)),
-            columns: sorted.iter().map(|entry| entry.1).collect(),
-            cells: sorted.iter().map(|entry| entry.2).collect(),
-            halves: false,
+        let (mut columns, mut cells) = (Vec::new(), Vec::new());
+        if entries.windows(2).all(|two| (two[0].0, two[0].1) < (two[1].0, two[1].1)) {
+            columns.extend(kept().map(|entry| entry.1));
+            cells.extend(kept().map(|entry| entry.2));
+            return SparseMatrix { rows: Rows::At(offsets), columns, cells, halves: false };
         }
+        let mut next = offsets.clone();
+        columns.resize(offsets[tasks], 0);
+        cells.resize(offsets[tasks], Traffic::default());
+        for &(i, j, traffic) in kept() {
+            let at = &mut next[i as usize];
+            (columns[*at], cells[*at]) = (j, traffic);
+            *at += 1;
+        }
+        drop(next);
+        let mut matrix = SparseMatrix { rows: Rows::At(offsets), columns, cells, halves: false };
+        matrix.sort_rows();
+        matrix
+    }
+
+    /// Builds from rows: row `i` has the columns and cells from `offsets[i]` to `offsets[i + 1]`, in any order.
+    /// `None` if they are no square rows, a column is in a row twice, or a cell is zero.
+    pub fn from_rows(
+        offsets: Vec<usize>,
+        columns: Vec<u32>,
+        cells: Vec<Traffic>,
+    ) -> Option<SparseMatrix> {
+        let ends = (offsets.first(), offsets.last());
+        let count = columns.len();
+        if ends != (Some(&0), Some(&count))
+            || cells.len() != count
+            || offsets.windows(2).any(|w| w[0] > w[1])
+        {
+            return None;
+        }
+        if count == 0 {
+            return Some(SparseMatrix::empty(offsets.len() - 1));
+        }
+        let mut matrix = SparseMatrix { rows: Rows::At(offsets), columns, cells, halves: false };
+        matrix.sort_rows();
+        (matrix.columns.len() == count && matrix.is_valid()).then_some(matrix)
+    }
+
+    /// Sorts each row by column, and adds up the cells of a column that is in a row several times.
+    fn sort_rows(&mut self) {
+        let Rows::At(offsets) = &mut self.rows else { return };
+        let mut row: Vec<(u32, Traffic)> = Vec::new();
+        let (mut begin, mut end) = (0, 0);
+        for offset in &mut offsets[1..] {
+            let range = begin..*offset;
+            begin = *offset;
+            let columns = &self.columns[range.clone()];
+            if columns.is_sorted_by(|a, b| a < b) {
+                if end < range.start {
+                    self.columns.copy_within(range.clone(), end);
+                    self.cells.copy_within(range.clone(), end);
+                }
+                end += range.len();
+            } else {
+                row.clear();
+                row.extend(columns.iter().copied().zip(self.cells[range].iter().copied()));
+                row.sort_unstable_by_key(|&(column, _)| column);
+                for same in row.chunk_by(|a, b| a.0 == b.0) {
+                    let mut sum = Traffic::default();
+                    same.iter().for_each(|&(_, traffic)| sum.add(traffic));
+                    (self.columns[end], self.cells[end]) = (same[0].0, sum);
+                    end += 1;
+                }
+            }
+            *offset = end;
+        }
+        self.columns.truncate(end);
+        self.cells.truncate(end);
+    }
+
+    /// True if both directions of every pair have the same traffic.
+    ///
+    /// Rows are visited in ascending order, so those that send to a task come in the order of the entries in its own
+    /// row. One place for each row is therefore enough: that of its next entry below the diagonal.
+    pub fn is_symmetric(&self) -> bool {
+        let Rows::At(offsets) = &self.rows else { return true };
+        let mut next = offsets[..self.tasks()].to_vec();
+        for (i, ends) in offsets.windows(2).enumerate() {
+            // Every entry below the diagonal has been met from its other side, or there is none on that side.
+            let mut at = next[i];
+            if at < ends[1] && (self.columns[at] as usize) < i {
+                return false;
+            }
+            at += usize::from(at < ends[1] && self.columns[at] as usize == i);
+            for k in at..ends[1] {
+                let j = self.columns[k] as usize;
+                let other = next[j];
+                let mirrored = other < offsets[j + 1]
+                    && self.columns[other] as usize == i
+                    && self.cells[other] == self.cells[k];
+                if !mirrored {
+                    return false;
+                }
+                next[j] = other + 1;
+            }
+        }
+        true
+    }
+
+    /// True if a task has traffic with itself.
+    pub fn has_diagonal(&self) -> bool {
+        (0..self.tasks()).any(|i| self.row(i).any(|(j, _)| j as usize == i))
     }
 
     /// Number of tasks (rows and columns).
@@ -272,6 +364,22 @@ mod tests {
     }
 
     #[test]
+    fn symmetry_is_exact() {
+        // A pair that has one direction only, beside another pair that has only the other direction.
+        for (low, high) in [(0, 5), (1, 4), (2, 3), (0, 1)] {
+            for other in 0..high {
+                let entries = [(low, high, t(3, 1)), (high, other, t(3, 1))];
+                let m = SparseMatrix::from_entries(6, &entries);
+                assert_eq!(m.is_symmetric(), other == low, "{low} {high} {other}");
+            }
+        }
+        let differs = |cell| SparseMatrix::from_entries(2, &[(0, 1, t(3, 1)), (1, 0, cell)]);
+        assert!(differs(t(3, 1)).is_symmetric());
+        assert!(!differs(t(3, 2)).is_symmetric() && !differs(t(4, 1)).is_symmetric());
+        assert!(SparseMatrix::empty(3).is_symmetric());
+    }
+
+    #[test]
     fn empty_has_no_pairs() {
         for n in [0, 1, 4] {
             let m = SparseMatrix::empty(n);
@@ -307,6 +415,33 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn rows_in_any_order_are_the_matrix_of_their_entries(
+            raw in prop::collection::vec((0u32..7, 0u32..7, 0u64..3, 0u64..3), 0..30)) {
+            let entries: Vec<_> = raw.iter().map(|&(i, j, b, m)| (i, j, t(b, m))).collect();
+            let expected = SparseMatrix::from_entries(7, &entries);
+            let mut by_row = entries.clone();
+            by_row.sort_by_key(|entry| entry.0);
+            let offsets = compressed_rows::offsets(7, entries.iter().map(|entry| entry.0 as usize));
+            let columns = by_row.iter().map(|entry| entry.1).collect();
+            let found = SparseMatrix::from_rows(offsets, columns, by_row.iter().map(|e| e.2).collect());
+            let mut pairs: Vec<(u32, u32)> = entries.iter().map(|e| (e.0, e.1)).collect();
+            pairs.sort_unstable();
+            let odd = pairs.windows(2).any(|w| w[0] == w[1]) || entries.iter().any(|e| e.2.is_zero());
+            prop_assert_eq!(found, (!odd).then_some(expected));
+        }
+
+        #[test]
+        fn symmetry_is_seen(raw in prop::collection::vec((0u32..6, 0u32..6, 1u64..3), 0..12), mirrored in any::<bool>()) {
+            let one: Vec<_> = raw.iter().map(|&(i, j, b)| (i, j, t(b, 1))).collect();
+            let other = one.iter().map(|&(i, j, t)| (j, i, t)).filter(|_| mirrored);
+            let all: Vec<_> = one.iter().copied().chain(other).collect();
+            let m = SparseMatrix::from_entries(6, &all);
+            let same = (0..6).all(|i| (0..6).all(|j| m.get(i, j) == m.get(j, i)));
+            prop_assert_eq!(m.is_symmetric(), same);
+            prop_assert_eq!(m.has_diagonal(), (0..6).any(|i| !m.get(i, i).is_zero()));
+        }
+
         #[test]
         fn entries_round_trip(raw in prop::collection::vec((0u32..9, 0u32..9, 0u64..5, 0u64..5), 0..60)) {
             let entries: Vec<_> = raw.iter().map(|&(i, j, b, m)| (i, j, t(b, m))).collect();

@@ -12,6 +12,7 @@ mod family;
 mod functions;
 mod names;
 mod parse;
+mod setting_files;
 mod settings;
 mod table;
 
@@ -20,5 +21,6 @@ pub use family::Family;
 pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use names::Names;
 pub use parse::{number_list, seconds};
+pub use setting_files::SettingFile;
 pub use settings::Settings;
 pub use table::{Opt, TABLE, find};

@@ -16,6 +16,11 @@ impl Names {
         Names { patterns: patterns.map(str::to_string).collect() }
     }
 
+    /// Whether the list has no pattern.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
     /// The first pattern that a program matches. `path` is the path of its executable; `name` is the name of
     /// the script or of the program.
     pub fn matching(&self, path: &str, name: &str) -> Option<&str> {

@@ -31,6 +31,12 @@ pub(super) fn whole(text: &str) -> Result<u64> {
     })
 }
 
+/// Directories separated by colons; `none` is the empty list.
+pub(super) fn directories(text: &str) -> Vec<std::path::PathBuf> {
+    let parts = text.split(':').map(str::trim);
+    parts.filter(|p| !p.is_empty() && !p.eq_ignore_ascii_case("none")).map(Into::into).collect()
+}
+
 /// A percentage from 0 to 100, with or without the sign.
 pub(super) fn percent(text: &str) -> Result<f64> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();

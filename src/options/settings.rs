@@ -12,6 +12,8 @@ pub struct Settings {
     pub mode: Mode,
     /// Directory of the store; `None` = [`crate::store::Store::default_dir`].
     pub store: Option<PathBuf>,
+    /// Further stores, whose records are used where the own store has none. They are never written.
+    pub also_read: Vec<PathBuf>,
     /// Key of the record; `None` = made from the executable and the number of tasks.
     pub key: Option<String>,
     /// Seed of `shuffle` and of randomized algorithms.
@@ -52,8 +54,23 @@ pub struct Settings {
     pub allow: Names,
     /// Programs that keep the launcher's order.
     pub deny: Names,
+    /// Programs that are left alone.
+    pub skip: Names,
+    /// If it is not empty, all other programs are left alone.
+    pub only: Names,
     /// Constructors of topologies may give new ranks where the program asks for them.
     pub constructors: bool,
+}
+
+impl Settings {
+    /// Why a program is left alone, in words; `None` if it is not. `path` and `name` as in [`Names::matching`].
+    pub fn left_alone(&self, path: &str, name: &str) -> Option<String> {
+        if let Some(pattern) = self.skip.matching(path, name) {
+            return Some(format!("the program is in the list of --skip ('{pattern}')"));
+        }
+        let others = !self.only.is_empty() && self.only.matching(path, name).is_none();
+        others.then(|| "the program is not in the list of --only".into())
+    }
 }
 
 impl Default for Settings {
@@ -61,6 +78,7 @@ impl Default for Settings {
         Settings {
             mode: Mode::Auto,
             store: None,
+            also_read: Vec::new(),
             key: None,
             seed: 1,
             topology: None,
@@ -81,6 +99,8 @@ impl Default for Settings {
             flush_signal: None,
             allow: Names::default(),
             deny: Names::default(),
+            skip: Names::default(),
+            only: Names::default(),
             constructors: true,
         }
     }

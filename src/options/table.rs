@@ -103,6 +103,15 @@ pub static TABLE: &[Opt] = &[
         |s, v| set(&mut s.store, Some(v.into())),
     ),
     Opt::new(
+        ["also-read", "RANKWEAVE_ALSO_READ", "DIRS", "none"],
+        "Further stores, read only where the own store has nothing",
+        "Directories separated by colons, such as the store of a group and then that of the site. If the own store has no \
+               record for this launch, the first of these stores that has one gives the matrix. What 'rankweave check' \
+               found counts in all of them. Nothing is written there: the record of the launch goes into the own \
+               store. Rank 0 reads these stores.",
+        |s, v| set(&mut s.also_read, parse::directories(v)),
+    ),
+    Opt::new(
         ["key", "RANKWEAVE_KEY", "KEY", "name and identity of the executable, and the number of ranks"],
         "Name under which the matrix of this program is kept",
         "Launches with other arguments have records of their own under the same key ('rankweave \
@@ -296,6 +305,20 @@ pub static TABLE: &[Opt] = &[
         |s, v| set(&mut s.deny, Names::parse(v)),
     ),
     Opt::new(
+        ["skip", "RANKWEAVE_SKIP", "NAMES", "none"],
+        "Programs that are left alone: neither recorded nor reordered",
+        "Names or patterns as with --allow. This is for sites that preload the library into all programs. If one program \
+               of a job is left alone, the whole job is.",
+        |s, v| set(&mut s.skip, Names::parse(v)),
+    ),
+    Opt::new(
+        ["only", "RANKWEAVE_ONLY", "NAMES", "none"],
+        "The only programs that are recorded and reordered",
+        "Names or patterns as with --allow. All other programs are left alone, as with --skip. none: there is no such \
+               list. --skip has priority.",
+        |s, v| set(&mut s.only, Names::parse(v)),
+    ),
+    Opt::new(
         ["constructors", "RANKWEAVE_CONSTRUCTORS", "WHEN", "auto"],
         "Whether constructors of topologies may give new ranks (reorder=1)",
         "auto: in the modes auto and reorder, a constructor such as MPI_Cart_create gives new ranks if \
@@ -351,6 +374,9 @@ mod tests {
             "flush-signal",
             "allow",
             "deny",
+            "skip",
+            "only",
+            "also-read",
             "constructors",
             "verbose",
         ] {

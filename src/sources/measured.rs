@@ -27,6 +27,11 @@ impl Source for Measured {
         let Some(network) = store.measured_network(&names, since_1970().as_secs())? else {
             return nothing("the network between these nodes was not measured");
         };
+        if network.is_flat() && !network.is_certain {
+            return nothing(
+                "the last measurement did not come to its end; it is repeated once ten minutes have passed",
+            );
+        }
         let Some(tree) = tree(&network, names) else {
             return nothing("the measured groups of nodes are no tree");
         };
@@ -69,6 +74,37 @@ fn distances(network: &MeasuredNetwork) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::Host;
+    use crate::store::Store;
+
+    /// A survey on a busy machine reached its limit and counted as one switch for a day.
+    #[test]
+    fn a_measurement_without_an_end_says_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path());
+        let names = ["a", "b", "c", "d"].map(String::from);
+        let hosts = names.clone().map(|name| Host::named(&name));
+        let said = |is_certain| {
+            let network = MeasuredNetwork {
+                group_of_host: vec![vec![]; 4],
+                measured_at: since_1970().as_secs(),
+                is_certain,
+                ..MeasuredNetwork::default()
+            };
+            store.keep_measured_network(&names, &network).unwrap();
+            let surroundings = Surroundings {
+                hosts: &hosts,
+                variable: &|_| None,
+                root: std::path::Path::new("/"),
+                site_files: Vec::new(),
+                store: Some(&store),
+            };
+            Measured.find(&surroundings).unwrap()
+        };
+        let unfinished = said(false);
+        assert!(matches!(&unfinished, Answer::Nothing(why) if why.contains("its end")));
+        assert!(matches!(said(true), Answer::Network(_)));
+    }
 
     #[test]
     fn distances_grow_with_the_taper() {

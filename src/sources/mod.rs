@@ -110,6 +110,9 @@ pub fn choose(surroundings: &Surroundings, wanted: &NetworkChoice) -> Choice {
                     reports.push(Report { used: true, needs: "", ..report });
                     return Choice { network: Some(network), reports };
                 }
+                if 2 * network.known() < all {
+                    report.finding.push_str("; it is not used, because these are fewer than half");
+                }
                 let most = partial.as_ref().map_or(0, |(_, best)| best.known());
                 if network.known() > most && 2 * network.known() >= all {
                     partial = Some((reports.len(), network));

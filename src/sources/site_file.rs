@@ -48,7 +48,7 @@ pub(super) struct Cluster {
 }
 
 /// The content of a site file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SiteFile {
     /// Whether launches may measure the network.
@@ -56,6 +56,9 @@ pub(super) struct SiteFile {
     /// The clusters, in the order of the file.
     #[serde(default)]
     pub cluster: Vec<Cluster>,
+    /// Options of launches, which `crate::options` reads.
+    #[serde(default)]
+    settings: serde::de::IgnoredAny,
 }
 
 impl SiteFile {
@@ -169,6 +172,12 @@ mod tests {
             let error = SiteFile::parse(text).unwrap_err().to_string();
             assert!(error.contains(what) && error.contains("try:"), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn settings_are_left_to_the_options() {
+        let file = SiteFile::parse("[settings]\nmode = \"record\"\n").unwrap();
+        assert_eq!(file, SiteFile::default());
     }
 
     #[test]

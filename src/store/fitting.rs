@@ -8,6 +8,7 @@ use super::standing::{Completeness, Standing};
 use super::{LaunchMode, Record, Run, Store, joined};
 use crate::base::error::Result;
 use crate::base::sorting::Arrange;
+use std::path::PathBuf;
 
 /// Why a launch uses a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Fitting {
     pub record: Record,
     /// Why this one.
     pub fit: Fit,
+    /// The store that it is from, unless it is the own one.
+    pub other_store: Option<PathBuf>,
 }
 
 impl Store {
@@ -52,6 +55,15 @@ impl Store {
         }
     }
 
+    /// [`Self::fitting`] of the first of these stores that has such a record. A store that cannot be read counts as
+    /// one that has none.
+    pub fn fitting_of(stores: &[PathBuf], key: &str, tasks: usize, kind: u32) -> Option<Fitting> {
+        stores.iter().find_map(|directory| {
+            let fitting = Store::open(directory).fitting(key, tasks, kind).ok()??;
+            Some(Fitting { other_store: Some(directory.clone()), ..fitting })
+        })
+    }
+
     /// [`Self::fitting`], with the record in use. `in_use` is `None` if this record cannot be read.
     pub fn fitting_beside(
         &self,
@@ -67,7 +79,7 @@ impl Store {
         let fitting = |mut record: Record, fit| {
             // The history of the launches of all kinds is in the record in use.
             record.history = joined(&history, &record.history);
-            Some(Fitting { record, fit })
+            Some(Fitting { record, fit, other_store: None })
         };
         if let Some(record) = self.chosen_run(key).as_ref().and_then(read) {
             return fitting(record, Fit::Chosen);

@@ -128,7 +128,7 @@ impl Oracle {
             let fitting = store.fitting(KEY, TASKS, kind);
             let usable = there.iter().any(Record::has_all_tasks);
             prop_assert!(fitting.is_ok() || !usable, "{:?}", fitting.err());
-            let Some(Fitting { record, fit }) = fitting.ok().flatten() else {
+            let Some(Fitting { record, fit, .. }) = fitting.ok().flatten() else {
                 prop_assert!(!usable, "nothing is used for {argument}, but there are records");
                 continue;
             };

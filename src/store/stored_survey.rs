@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Seconds after which a survey is not used any more: half a year.
 pub const LONGEST_KEPT: u64 = 183 * 24 * 3600;
-/// The same for a survey that did not come to a certain end.
-pub const LONGEST_UNCERTAIN: u64 = 24 * 3600;
+/// Seconds until the network is measured again after a survey that did not come to a certain end.
+pub const LONGEST_UNCERTAIN: u64 = 600;
 const MOST_HOSTS: usize = 1 << 18;
 const MOST_LEVELS: usize = 8;
 

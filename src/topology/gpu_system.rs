@@ -10,6 +10,7 @@
 
 use super::cpuset::CpuSet;
 use super::device::{Device, DeviceKind};
+use super::machine::{Division, Machine};
 use crate::{Error, ErrorKind, Result};
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -47,6 +48,25 @@ impl GpuSystem {
     /// Whether an XML text is such a description: its first element is `<system>`.
     pub fn is_one(text: &str) -> bool {
         super::xml::root_element(text) == Some("system")
+    }
+
+    /// The machine, with the NUMA domains as its only level.
+    ///
+    /// Errors: the description does not say which PUs the CPUs have.
+    pub fn machine(self) -> Result<Machine> {
+        let pus: CpuSet = self.cpus.iter().flat_map(|cpu| cpu.pus.iter()).collect();
+        if pus.is_empty() {
+            return Err(refuse(
+                "the description of the GPU system names no PUs of its CPUs".into(),
+            )
+            .advise(
+                "give a file whose CPUs have an affinity, such as one that NCCL writes \
+                         (NCCL_TOPO_DUMP_FILE)",
+            ));
+        }
+        let sets = self.cpus.into_iter().map(|cpu| cpu.pus).collect();
+        let domains = Division { name: "numa".into(), sets };
+        Ok(Machine::from_divisions(&pus, vec![domains]).with_devices(self.devices))
     }
 
     /// Reads a description.

@@ -166,6 +166,15 @@ fn nearest_adapters_of_gpus() {
             })
             .collect();
         assert_eq!(nearest, want, "{file}");
+        let machine = system.clone().machine();
+        match file.contains("cloud") {
+            true => assert!(machine.unwrap_err().to_string().contains("try:")),
+            false => {
+                let machine = machine.unwrap();
+                assert_eq!(machine.level_names(), ["numa"], "{file}");
+                assert_eq!(machine.devices().len(), system.devices.len(), "{file}");
+            }
+        }
         assert_eq!(
             system.devices.iter().any(|device| device.pus.is_empty()),
             file.contains("cloud"),

@@ -41,7 +41,14 @@ impl Place {
                 command.env_remove(name);
             }
         }
-        for name in ["NO_COLOR", "COLUMNS", "LD_PRELOAD", "SLURM_EXPORT_ENV", "XDG_DATA_HOME"] {
+        for name in [
+            "NO_COLOR",
+            "COLUMNS",
+            "LD_PRELOAD",
+            "SLURM_EXPORT_ENV",
+            "XDG_DATA_HOME",
+            "XDG_CONFIG_HOME",
+        ] {
             command.env_remove(name);
         }
         command.env("HOME", self.dir.path()).env("RANKWEAVE_STORE", self.path("store"));

@@ -82,7 +82,7 @@ impl InstanceArgs {
                 .at(topology.name())
                 .advise(format!("use slots 0 to {}", topology.slots().saturating_sub(1))));
         }
-        Ok(Instance { matrix: record.matrix.sum_of(self.kind.kinds()), topology, slots })
+        Ok(Instance { matrix: record.matrix.into_sum_of(self.kind.kinds()), topology, slots })
     }
 }
 

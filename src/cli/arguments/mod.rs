@@ -4,6 +4,7 @@ pub(in crate::cli) mod bound;
 pub(in crate::cli) mod instance;
 pub(in crate::cli) mod number_file;
 pub(in crate::cli) mod selection;
+pub(in crate::cli) mod setting_files;
 pub(in crate::cli) mod settings;
 pub(in crate::cli) mod spelling;
 

@@ -77,6 +77,11 @@ impl FromArgMatches for SettingsArgs {
 }
 
 impl SettingsArgs {
+    /// Sets an option as if the user had given it. A name without an option is ignored.
+    pub(in crate::cli) fn give(&mut self, name: &str, value: String) {
+        self.given.extend(find(name).map(|option| (option, value)));
+    }
+
     /// The options that the user gave, as environment variables. Every value is checked. Paths are made
     /// absolute, because the processes may start in another directory.
     pub(in crate::cli) fn variables(&self) -> Result<Vec<(String, String)>> {

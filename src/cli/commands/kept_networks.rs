@@ -30,6 +30,8 @@ struct KeptLevel {
 struct KeptSurvey {
     file: PathBuf,
     measured_at: u64,
+    /// The survey came to its end.
+    is_certain: bool,
     /// It is too old to be used.
     expired: bool,
     hosts: Vec<String>,
@@ -114,6 +116,7 @@ impl KeptSurvey {
         KeptSurvey {
             file,
             measured_at: network.measured_at,
+            is_certain: network.is_certain,
             expired: network.measured_at.saturating_add(LONGEST_KEPT) < now,
             levels: levels.collect(),
             host_bandwidth: network.bandwidths.last().copied(),
@@ -125,6 +128,7 @@ impl KeptSurvey {
         let counts: Vec<String> =
             self.levels.iter().map(|level| level.groups.to_string()).collect();
         let found = match counts.is_empty() {
+            true if !self.is_certain => "not known: the survey did not come to its end".to_string(),
             true => "flat: all are equally far from each other".to_string(),
             false => format!("below {} switches", counts.join(" > ")),
         };

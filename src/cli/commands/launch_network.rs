@@ -68,6 +68,8 @@ pub(super) struct Wanted {
     pub(super) timeout: Duration,
     /// The store that the command line names.
     pub(super) store: Option<Store>,
+    /// Names and values of options that the command line gives.
+    pub(super) options: Vec<(&'static str, String)>,
     /// As JSON.
     pub(super) json: bool,
 }
@@ -79,9 +81,12 @@ pub(super) fn show(words: &[String], wanted: &Wanted) -> Result<Exit> {
     if wanted.measure {
         measure_with(words, wanted.store.as_ref())?;
     }
-    let (settings, errors) = Settings::from_env(|name| std::env::var(name).ok());
+    let (mut settings, errors) = Settings::from_env(|name| std::env::var(name).ok());
     for error in errors {
         eprintln!("rankweave: {error}");
+    }
+    for (name, value) in &wanted.options {
+        settings.set(name, value).map_err(|error| error.at(format!("--{name}")))?;
     }
     let launch = LaunchLine::of(&Launcher::of_command(words)?, words);
     let nodes = nodes_of(&launch, words, wanted.timeout)?;
@@ -202,7 +207,7 @@ fn groups_text(answer: &LaunchNetwork, network: &HostNetwork) -> String {
             let path = switches.map_or("not in the network".into(), |path| {
                 path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
             });
-            out.push_str(&format!("  {path:<15}{}\n", printable(&names.join(" "))));
+            out.push_str(&format!("  {path:<18} {}\n", printable(&names.join(" "))));
         }
         return out;
     }

@@ -71,6 +71,10 @@ pub struct Args {
     #[arg(long, conflicts_with = "dry_run")]
     check_placement: bool,
 
+    /// Write only the file that the launcher in a batch script needs; the same as --place file:FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "place")]
+    site_order: Option<String>,
+
     /// The launch: mpirun, mpiexec, srun or another launcher, with all its arguments
     ///
     /// Write -- before it. Everything behind -- is passed on unchanged.
@@ -80,7 +84,10 @@ pub struct Args {
 }
 
 impl Args {
-    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+    pub(in crate::cli) fn execute(mut self) -> Result<Exit> {
+        if let Some(file) = self.site_order.take() {
+            self.settings.give("place", format!("file:{file}"));
+        }
         let settings = settings::settings(&self.settings)?;
         let unread = settings::check_descriptions(&settings)?;
         let found = Launcher::of_command(&self.launch)?;
@@ -199,6 +206,7 @@ impl Args {
         output::print(&table(&hosts, &placed.host_of_rank))?;
         let compared = check::compared(&placed.handed_over, &hosts)?;
         if compared == RanksFound::AsMeant {
+            eprintln!("rankweave: all {} ranks are on the hosts that were meant", hosts.len());
             return Ok(Exit::Done);
         }
         // Nothing was launched, so that nothing follows for a launch.

@@ -8,7 +8,7 @@ use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
 use crate::cli::trial::PROBE_LIMIT;
 use crate::report::MachineDevices;
-use crate::topology::{self, Machine, Topology, Tree, costs};
+use crate::topology::{self, GpuSystem, Machine, Topology, Tree, costs};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,8 +35,8 @@ const COUNTED: usize = 4096;
 ///
 /// With a launch behind --, it starts the launcher once, with 'rankweave' in place of the program, and shows which
 /// sources know the network between the nodes of this launch. A source is what may know this network: the site file,
-/// the scheduler, the names of the nodes, files of the fabric, earlier measurements. RANKWEAVE_NETWORK, RANKWEAVE_SITE and RANKWEAVE_STORE
-/// say which ones may be asked. The exit code is 1 if none knows it.
+/// the scheduler, the names of the nodes, files of the fabric, earlier measurements. --network, --site and --store say
+/// which ones may be asked. The exit code is 1 if none knows it.
 ///
 /// Without options, it shows this machine. On a cluster, run it on a compute node, because the login
 /// node is often another kind of machine.
@@ -47,7 +47,9 @@ pub struct Args {
     #[arg(long, short, value_name = "T")]
     topology: Option<String>,
 
-    /// The machine in this file: XML of hwloc (lstopo --of xml FILE), or a listing of /sys (gather-machine)
+    /// The machine in this file: XML of hwloc or of NCCL and RCCL, or a listing of /sys (gather-machine)
+    ///
+    /// 'lstopo --of xml FILE' writes the XML of hwloc, and a program with NCCL_TOPO_DUMP_FILE=FILE that of NCCL.
     #[arg(long, value_name = "FILE", conflicts_with = "topology")]
     xml: Option<String>,
 
@@ -65,6 +67,14 @@ pub struct Args {
     /// With a launch: time after which the launcher and its processes are ended; the launch of --measure has no limit
     #[arg(long, value_name = "SECONDS", value_parser = time_limit, default_value = PROBE_LIMIT)]
     timeout: Duration,
+
+    /// With a launch: the file in which the site describes its clusters; none: no such file [env: RANKWEAVE_SITE]
+    #[arg(long, value_name = "FILE", requires = "launch")]
+    site: Option<String>,
+
+    /// With a launch: where the network may be learned from, as 'rankweave run --network' [env: RANKWEAVE_NETWORK]
+    #[arg(long, value_name = "SOURCE", requires = "launch")]
+    network: Option<String>,
 
     /// List the networks that are kept in the store: measured ones, and extracts of large network descriptions
     ///
@@ -132,9 +142,17 @@ impl Args {
             return kept_networks::list(&self.store.open()?, self.json);
         }
         if !self.launch.is_empty() {
-            let Args { measure, timeout, json, .. } = self;
-            let wanted =
-                launch_network::Wanted { measure, timeout, store: self.store.typed(), json };
+            let store = self.store.typed();
+            let Args { measure, timeout, json, site, network, .. } = self;
+            let options = [("site", site), ("network", network)];
+            let options = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
+            let wanted = launch_network::Wanted {
+                measure,
+                timeout,
+                store,
+                options: options.collect(),
+                json,
+            };
             return launch_network::show(&self.launch, &wanted);
         }
         let shown = match (&self.topology, &self.xml) {
@@ -172,6 +190,9 @@ fn read_machine(path: &str) -> Result<(Machine, &'static str)> {
     let is_listing = text.lines().any(|line| line.starts_with("devices/system/cpu/"));
     let machine = match is_listing {
         true => Machine::from_sys_listing(&text).map(|machine| (machine, "sys")),
+        false if GpuSystem::is_one(&text) => GpuSystem::parse(&text)
+            .and_then(GpuSystem::machine)
+            .map(|machine| (machine, "gpu-system")),
         false => Machine::from_hwloc_xml(&text).map(|machine| (machine, "hwloc")),
     };
     machine.map_err(|e| {

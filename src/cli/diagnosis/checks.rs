@@ -128,6 +128,13 @@ pub(in crate::cli) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher)
     if diagnosis.settings.mode == Mode::Off {
         list.push(problem("mode-off", "the mode is off: nothing is recorded or reordered"));
     }
+    if let Some(reason) = diagnosis.left_alone() {
+        let text = format!("{reason}: nothing is recorded or reordered");
+        list.push(
+            problem("left-alone", text)
+                .advise("change --skip or --only, or its setting in 'rankweave env'"),
+        );
+    }
     if !diagnosis.is_one_program() {
         let what = "the launch starts different programs";
         let text = format!("{what}: their traffic is recorded, and they are not reordered");

@@ -78,6 +78,12 @@ impl Diagnosis {
         Some((exe, identity))
     }
 
+    /// Why the user or the site wants the program to be left alone, in words; `None` if nobody does.
+    pub(in crate::cli) fn left_alone(&self) -> Option<String> {
+        let (path, identity) = self.identity()?;
+        self.settings.left_alone(&path.to_string_lossy(), &identity.name)
+    }
+
     /// True if all ranks will be recorded.
     pub(in crate::cli) fn recorded(&self) -> bool {
         self.settings.mode != Mode::Off

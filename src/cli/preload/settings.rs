@@ -2,6 +2,7 @@
 
 use super::{functions, library};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::cli::arguments::setting_files;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::launcher::nearest;
 use crate::launch::PLACED;
@@ -27,6 +28,7 @@ pub(in crate::cli) type Variables = Vec<(String, String)>;
 /// The variables that a launch passes on: those of this process's environment, and the options that
 /// were given, which take precedence. Errors: a value cannot be understood.
 pub(in crate::cli) fn variables(given: &SettingsArgs) -> Result<Variables> {
+    setting_files::check()?;
     let variables = merged(std::env::vars_os(), given.variables()?);
     settings_in(&variables)?;
     Ok(variables)
@@ -34,6 +36,7 @@ pub(in crate::cli) fn variables(given: &SettingsArgs) -> Result<Variables> {
 
 /// The settings of a launch with these options. Errors: a value cannot be understood.
 pub(in crate::cli) fn settings(given: &SettingsArgs) -> Result<Settings> {
+    setting_files::check()?;
     settings_in(&merged(std::env::vars_os(), given.variables()?))
 }
 

@@ -3,7 +3,9 @@
 //! A dimension of the tasks may follow one dimension of the slots with the same length. It may also wind
 //! through several dimensions whose lengths multiply to its own length, one line forwards and the next one
 //! backwards. A ring of four is a square, and so counts as two dimensions of two. An 8×8 mesh therefore fits
-//! into a 4×4×4 torus with all neighbours adjacent.
+//! into a 4×4×4 torus with all neighbours adjacent. A ring of tasks may also run through lines of slots if one of
+//! them has an even length: it leaves the first column free, and comes back along it. Limit: rings of tasks
+//! through several odd dimensions are not embedded.
 
 use super::GridShape;
 use crate::base::sorting::Arrange;
@@ -55,7 +57,10 @@ pub(crate) fn place_on_grid(shape: &GridShape, machine: &Grid) -> Option<Vec<u32
             let mut bits = vec![0u8; point.len()];
             point.fill(0);
             for (k, snake) in chosen.iter().enumerate() {
-                let index = shape.coordinates[k][v] as usize;
+                let mut index = shape.coordinates[k][v] as usize;
+                if shape.wrap[k] {
+                    index = on_cycle(index, snake);
+                }
                 let mut below: usize = snake.iter().map(|a| a.length).product();
                 for axis in snake {
                     // The direction changes with every step of the axes outside (reflected code).
@@ -141,8 +146,8 @@ fn same(a: Axis, b: Axis) -> bool {
     (a.length, a.wrap) == (b.length, b.wrap)
 }
 
-/// A line runs through any axes; a ring needs one axis that is a ring, or a snake that comes back
-/// to where it began: its outermost axis even, and a ring or of length two.
+/// A line runs through any axes. A ring needs one axis that is a ring, or several axes of which the outermost is
+/// even. Outermost axes that are rings or of length two come first: there a snake comes back by itself.
 fn closes(mut snake: Vec<Axis>, ring: bool) -> Option<Vec<Axis>> {
     if !ring {
         return Some(snake);
@@ -150,14 +155,42 @@ fn closes(mut snake: Vec<Axis>, ring: bool) -> Option<Vec<Axis>> {
     if let [only] = snake.as_slice() {
         return only.wrap.then_some(snake);
     }
-    let outer = snake.iter().position(|a| a.length % 2 == 0 && (a.wrap || a.length == 2))?;
+    let even = |a: &Axis| a.length.is_multiple_of(2);
+    let outer = snake.iter().position(|a| even(a) && comes_back(*a));
+    let outer = outer.or_else(|| snake.iter().position(even))?;
     snake.swap(0, outer);
     Some(snake)
+}
+
+/// True if the ends of an even axis are neighbours.
+fn comes_back(axis: Axis) -> bool {
+    axis.wrap || axis.length == 2
+}
+
+/// The position along the snake of the task number `index` of a ring. Where the ends of the outermost axis are not
+/// neighbours, the snake turns around before the first column, and the ring returns along this column.
+fn on_cycle(index: usize, snake: &[Axis]) -> usize {
+    let Some((&outer, inner)) = snake.split_first() else { return index };
+    if inner.is_empty() || comes_back(outer) {
+        return index;
+    }
+    let columns: usize = inner.iter().map(|a| a.length).product();
+    let turned = outer.length * (columns - 1);
+    let (row, column) = match index.checked_sub(turned) {
+        Some(back) => (outer.length - 1 - back, 0),
+        None => {
+            let (row, step) = (index / (columns - 1), index % (columns - 1));
+            (row, if row % 2 == 0 { step + 1 } else { columns - 1 - step })
+        }
+    };
+    // The snake runs through every second row backwards.
+    row * columns + if row % 2 == 0 { column } else { columns - 1 - column }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::random::SplitMix64;
     use crate::mapping::engine::{Csr, Scale};
     use crate::mapping::geometric::detect;
     use crate::matrix::synthetic::pattern;
@@ -179,6 +212,10 @@ mod tests {
             ("fft:64", Grid::hypercube(6)),
             ("stencil:8x8", Grid::hypercube(6)),
             ("fft:64", Grid::torus(&[4, 4, 4])),
+            ("torus:24x5", Grid::new(&[4, 6, 5], &[false, false, true])),
+            ("torus:64x3", Grid::new(&[8, 8, 3], &[false, false, true])),
+            ("torus:20x7", Grid::new(&[5, 4, 7], &[false, false, true])),
+            ("torus:72x5", Grid::new(&[6, 4, 3, 5], &[false, false, false, true])),
         ] {
             let (graph, machine) =
                 (pattern(&format!("{text},shuffle=2")).unwrap(), machine.unwrap());
@@ -204,5 +241,46 @@ mod tests {
         let shape = detect(&csr).unwrap();
         assert!(place_on_grid(&shape, &Grid::mesh(&[6, 6]).unwrap()).is_none());
         assert!(place_on_grid(&shape, &Grid::torus(&[4, 9]).unwrap()).is_none());
+    }
+
+    /// Boxes whose dimensions are products of axes of the machine, in all ways to group two to four axes.
+    #[test]
+    fn products_of_foldings_are_found() {
+        let mut random = SplitMix64::new(5);
+        for _ in 0..60 {
+            let axes: Vec<usize> = (0..2 + random.below(3)).map(|_| 2 + random.below(4)).collect();
+            let mut dims = vec![1; 1 + random.below(axes.len())];
+            for &length in &axes {
+                let k = random.below(dims.len());
+                dims[k] *= length;
+            }
+            dims.retain(|&d| d > 1);
+            let wrap: Vec<bool> = axes.iter().map(|_| random.below(2) == 1).collect();
+            let machine = Grid::new(&axes, &wrap).unwrap();
+            let text = dims.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
+            let graph = pattern(&format!("stencil:{text}")).unwrap();
+            let count = graph.vertices();
+            let shape = GridShape {
+                coordinates: numbered(&dims, count),
+                wrap: vec![false; dims.len()],
+                dims,
+            };
+            let slots = place_on_grid(&shape, &machine).unwrap();
+            for v in 0..count {
+                for &t in graph.neighbours(v) {
+                    let d = machine.distance(slots[v] as usize, slots[t as usize] as usize);
+                    assert_eq!(d, 1, "{text} on {}", machine.name());
+                }
+            }
+        }
+    }
+
+    /// The coordinates of tasks that are numbered row by row.
+    fn numbered(dims: &[usize], count: usize) -> Vec<Vec<u32>> {
+        let of = |k: usize| {
+            let below: usize = dims[k + 1..].iter().product();
+            (0..count).map(|v| (v / below % dims[k]) as u32).collect()
+        };
+        (0..dims.len()).map(of).collect()
     }
 }

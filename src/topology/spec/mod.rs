@@ -128,13 +128,21 @@ pub fn is_description(text: &str) -> bool {
         || kind.is_some_and(|name| KINDS.iter().any(|kind| kind.0 == name))
 }
 
-/// Adds the option to the place of an error. An error without advice gets the example as its advice.
+/// Adds the option to the place of an error. An error without advice gets one: to correct the file if the place is in
+/// a file, and else the example.
 fn placed(error: Error, spec: &str, example: &str) -> Error {
     let inner = error.place().map_or(String::new(), |place| format!("{place}, "));
-    let own = error.advice().map(str::to_string);
-    error
-        .at(format!("{inner}--topology {spec}"))
-        .advise(own.unwrap_or_else(|| format!("write it as {example}")))
+    let advice = match error.advice() {
+        Some(own) => own.to_string(),
+        None if error.kind() == ErrorKind::Io => {
+            "check the name of the file, and that this user can read it".into()
+        }
+        None if !inner.is_empty() => {
+            "correct the file at this place; docs/topologies.md describes its form".into()
+        }
+        None => format!("write it as {example}"),
+    };
+    error.at(format!("{inner}--topology {spec}")).advise(advice)
 }
 
 /// Adds the file to the place of an error.

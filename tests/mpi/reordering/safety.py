@@ -139,10 +139,20 @@ class Judged:
         self.step("denied", self.launch(["right"], store, RANKWEAVE_DENY="mixed*"), False)
         self.step("denied and allowed",
                   self.launch(["right"], store, RANKWEAVE_DENY="*", RANKWEAVE_ALLOW=name), True)
+        for option, pattern, recorded in (("SKIP", "mixed*", None), ("ONLY", "other", None),
+                                          ("ONLY", "mixed*", False)):
+            outcome = self.launch(["right"], self.store(f"{option}-{recorded}"),
+                                  **{f"RANKWEAVE_{option}": pattern})
+            self.step(f"left alone: {option} {pattern}", outcome, recorded)
+        group = {"RANKWEAVE_ALSO_READ": f"{self.store('nothing')}:{store}"}
+        self.step("matrix of another store", self.launch(["right"], self.store("own"), **group), True)
         outcome = self.command(["launcher"], store, "check", "--fix", "none")
         problems = [] if outcome.code == 1 else [f"code {outcome.code}"]
         self.results.add(f"{self.stack.name} check for later launches", problems, outcome)
         self.step("launcher's order after the check", self.launch(["right"], store), False,
+                  "found that the results of this program depend on the order of its ranks")
+        self.step("verdict of another store",
+                  self.launch(["right"], self.store("own-2"), **group), False,
                   "found that the results of this program depend on the order of its ranks")
         self.step("allowed after the check",
                   self.launch(["right"], store, RANKWEAVE_ALLOW=name), True)

@@ -10,3 +10,4 @@ mod first_minute;
 mod mapping;
 mod networks;
 mod placement;
+mod setting_files;

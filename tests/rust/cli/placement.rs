@@ -109,6 +109,9 @@ fn only_the_file_for_a_batch_script() {
         "{}",
         run.out
     );
+    let other = bench.run("--site-order order2", LAUNCH, &[]);
+    assert_eq!(other.out, run.out.replace("/order ", "/order2 "));
+    assert_eq!(bench.run("--site-order a --place library", LAUNCH, &[]).code, Some(2));
     let run = bench.run("--place file:none", "-np 6 --hostfile slots /bin/echo", &[]);
     assert_eq!(run.code, Some(1));
     assert!(
@@ -125,6 +128,7 @@ fn ranks_are_asked_for_their_hosts() {
     let bench = Bench::new();
     let run = bench.run("--place launcher --check-placement", LAUNCH, &[]);
     assert_eq!((run.code, run.out.as_str()), (Some(0), "0 n0\n1 n1\n2 n0\n3 n1\n"), "{run:?}");
+    assert!(run.err.contains("all 4 ranks are on the hosts that were meant"), "{}", run.err);
     let run = bench.run("--place launcher --check-placement", LAUNCH, &[("DEAF", "1")]);
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(run.out.contains("1 n0 (meant: n1)\n2 n1 (meant: n0)\n"), "{}", run.out);

@@ -3,6 +3,7 @@
 use crate::mpi::library::Family;
 use crate::sys::environment;
 use rw::Error;
+use rw::launch::Program;
 use rw::matrix::collectives::Model;
 use rw::options::{Collectives, Mode, Settings};
 use std::sync::OnceLock;
@@ -13,11 +14,15 @@ static CHAIN: OnceLock<Option<bool>> = OnceLock::new();
 static MODEL: AtomicU8 = AtomicU8::new(0);
 
 /// The settings in the environment, and an error for each that could not be understood. A process that has
-/// more rights than its user has the mode `off`, whatever the environment says.
+/// more rights than its user has the mode `off`, whatever the environment says. So has a program that is left alone.
 pub fn settings() -> &'static (Settings, Vec<Error>) {
-    SETTINGS.get_or_init(|| match environment::is_trusted() {
-        true => Settings::from_process_env(),
-        false => (Settings { mode: Mode::Off, ..Settings::default() }, Vec::new()),
+    SETTINGS.get_or_init(|| {
+        if !environment::is_trusted() {
+            return (Settings { mode: Mode::Off, ..Settings::default() }, Vec::new());
+        }
+        let (settings, errors) = Settings::from_process_env();
+        let mode = if Program::is_left_alone(&settings) { Mode::Off } else { settings.mode };
+        (Settings { mode, ..settings }, errors)
     })
 }
 
