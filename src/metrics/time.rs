@@ -166,3 +166,132 @@ fn end_time(
     let messages = charges.message > 0.0 || charges.hop > 0.0;
     (busiest / injection).max(if messages { largest(&by_slot) } else { 0.0 })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Traffic;
+    use crate::topology::parse;
+    use proptest::prelude::*;
+
+    fn matrix(tasks: usize, flows: &[(u32, u32, u64)]) -> SparseMatrix {
+        let entry = |&(i, j, bytes)| (i, j, Traffic { bytes, messages: 2 });
+        SparseMatrix::from_entries(tasks, &flows.iter().map(entry).collect::<Vec<_>>())
+    }
+
+    /// The time with task t on slot t.
+    fn time(spec: &str, flows: &[(u32, u32, u64)]) -> PredictedTime {
+        let topology = parse(spec).unwrap();
+        let order: Vec<usize> = (0..topology.slots()).collect();
+        predicted_time(&matrix(order.len(), flows), topology.as_ref(), &order).unwrap()
+    }
+
+    fn slowest(spec: &str, flows: &[(u32, u32, u64)]) -> f64 {
+        time(spec, flows).slowest
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn two_flows_share_a_link() {
+        let found = time("mesh:4", &[(0, 2, 100), (1, 3, 50)]);
+        assert!(close(found.slowest, 150.0), "{found:?}");
+        let sum = 100f64.powi(8) + 150f64.powi(8) + 50f64.powi(8);
+        assert!(close(found.links, sum.powf(0.125)), "{found:?}");
+        assert!(close(slowest("mesh:4", &[(0, 1, 30), (1, 0, 40)]), 40.0));
+        assert!(close(slowest("mesh:4", &[]), 0.0));
+    }
+
+    /// The slot that receives from both sides takes longer than each link.
+    #[test]
+    fn the_end_of_a_flow_takes_time() {
+        assert!(close(slowest("mesh:3", &[(0, 1, 70), (2, 1, 50)]), 120.0));
+    }
+
+    #[test]
+    fn halves_count_as_halves() {
+        let topology = parse("mesh:4").unwrap();
+        let halves = matrix(4, &[(0, 2, 100), (1, 3, 50)]).counted_in_halves();
+        let found = predicted_time(&halves, topology.as_ref(), &[0, 1, 2, 3]).unwrap();
+        assert!(close(found.slowest, 75.0), "{found:?}");
+    }
+
+    #[test]
+    fn an_adaptive_mesh_uses_both_sides_of_a_square() {
+        let flows = [(0, 3, 100), (1, 2, 100)];
+        assert!(close(time("mesh:2x2,routing=adaptive", &flows).links, 50.0 * 8f64.powf(0.125)));
+        assert!(close(time("mesh:2x2", &flows).links, 100.0 * 4f64.powf(0.125)));
+    }
+
+    /// Two groups of four hosts: each host sends 100 bytes to the other group, whose hosts send none.
+    #[test]
+    fn detours_relieve_the_global_link_of_a_dragonfly() {
+        let flows: Vec<_> = (0..4).map(|k| (k, 4 + k, 100)).collect();
+        assert!(close(slowest("dragonfly:3x2x2", &flows), 400.0));
+        assert!(close(slowest("dragonfly:3x2x2,routing=valiant", &flows), 400.0));
+        // The best is 200: half of the bytes over the third group.
+        let found = slowest("dragonfly:3x2x2,routing=adaptive", &flows);
+        assert!((200.0 - 1e-9..250.0).contains(&found), "{found}");
+    }
+
+    /// Four hosts of a leaf send 100 bytes each over two uplinks.
+    #[test]
+    fn a_hash_may_put_two_flows_on_one_uplink() {
+        let flows: Vec<_> = (0..4).map(|k| (k, 4 + k, 100)).collect();
+        assert!(close(slowest("fattree:4:3:2@2:1", &flows), 200.0));
+        // On one uplink: four times 0 or 100, so a mean of 200 and a standard deviation of 100.
+        let found = slowest("fattree:4:3:2@2:1,routing=ecmp", &flows);
+        assert!(close(found, 200.0 + DEVIATIONS * 100.0), "{found}");
+        // A leaf's own links are single.
+        assert!(close(slowest("fattree:4:3:2@2:1,routing=ecmp", &[(0, 1, 100)]), 100.0));
+    }
+
+    #[test]
+    fn a_node_sends_as_fast_as_its_injection() {
+        let flows = [(0, 1, 100), (0, 2, 60), (3, 1, 20)];
+        assert!(close(slowest("torus:4", &flows), 160.0));
+        assert!(close(slowest("torus:4,injection=0.5", &flows), 320.0));
+        // The injection is no limit any more; the link to slot 1 carries the flows to 1 and 2, or 160 bytes.
+        let link = time("torus:4,injection=8", &flows).slowest;
+        assert!(close(link, slowest("torus:4,injection=9", &flows)) && link <= 160.0, "{link}");
+    }
+
+    #[test]
+    fn messages_cost_by_number_and_by_way() {
+        // 2 messages of 10 + 2 * 5.
+        assert!(close(slowest("mesh:4,message=10,hop=5", &[(0, 2, 100)]), 140.0));
+        assert!(close(slowest("mesh:4,message=10", &[(0, 2, 100)]), 120.0));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        /// The loads of all links are bytes times path lengths, under every routing that uses shortest paths.
+        #[test]
+        fn loads_are_bytes_times_path_lengths(
+            raw in prop::collection::vec((0u32..12, 0u32..12, 1u64..1000), 1..40), kind in 0usize..6)
+        {
+            let spec = [
+                "torus:4x3", "torus:4x3,routing=adaptive", "mesh:3x2x2", "dragonfly:3x2x2",
+                "mesh:3x4,routing=adaptive", "hypercube:4,routing=adaptive",
+            ][kind];
+            let topology = parse(spec).unwrap();
+            let matrix = matrix(12, &raw);
+            let order: Vec<usize> = (0..12).rev().collect();
+            let network = topology.network().unwrap();
+            let times = link_times(&matrix, network, &order);
+            let loads: f64 =
+                times.iter().enumerate().map(|(link, time)| time * network.bandwidth(link)).sum();
+            let mut wanted = 0.0;
+            for (i, j, traffic) in matrix.entries() {
+                let (a, b) = (order[i as usize], order[j as usize]);
+                network.route(a, b, &mut |_| wanted += traffic.bytes as f64);
+            }
+            prop_assert!((loads - wanted).abs() <= 1e-6 * wanted.max(1.0), "{} {}", loads, wanted);
+            let found = predicted_time(&matrix, topology.as_ref(), &order).unwrap();
+            let top = times.iter().copied().fold(0.0, f64::max);
+            prop_assert!(found.slowest >= top && found.links >= top * (1.0 - 1e-9));
+        }
+    }
+}

@@ -51,7 +51,8 @@ impl<'a, 'p> Judge<'a, 'p> {
     }
 }
 
-/// Without the last digits, which depend on the order of the sum.
+/// Without the last 12 bits, which depend on the order of the sum. Whole numbers below 2^41 stay as they are.
 fn rounded(time: f64) -> f64 {
-    f64::from(time as f32)
+    let bits = time.to_bits();
+    f64::from_bits(bits.saturating_add(1 << 11) & !0xfff)
 }

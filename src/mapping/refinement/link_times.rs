@@ -352,3 +352,109 @@ impl TimeSearch<'_> {
         best.1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::engine::{Distance, seeded};
+    use crate::mapping::refinement::ListNear;
+    use crate::matrix::Traffic;
+    use crate::metrics::predicted_time;
+    use crate::topology::{Topology, parse};
+    use proptest::prelude::*;
+
+    const SPECS: [&str; 6] = [
+        "torus:3x4",
+        "torus:3x4,routing=adaptive",
+        "fattree:2:3:2@2:1,routing=ecmp",
+        "dragonfly:3x2x2",
+        "dragonfly:3x2x2,routing=adaptive",
+        "dragonfly:3x2x2,routing=valiant",
+    ];
+
+    struct Far<'t>(&'t dyn Topology);
+
+    impl Distance for Far<'_> {
+        fn between(&self, a: u32, b: u32) -> i64 {
+            self.0.distance(a as usize, b as usize) as i64
+        }
+    }
+
+    fn matrix(raw: &[(u32, u32, u64)]) -> SparseMatrix {
+        let entry = |&(i, j, bytes)| (i, j, Traffic { bytes, messages: 1 });
+        SparseMatrix::from_entries(10, &raw.iter().map(entry).collect::<Vec<_>>())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// After any swaps, the loads that were updated are those of the placement, and the time is that of `metrics`.
+        #[test]
+        fn updated_loads_are_exact(
+            raw in prop::collection::vec((0u32..10, 0u32..10, 1u64..1000), 1..40),
+            swaps in prop::collection::vec((0usize..10, 0u32..12, any::<bool>()), 1..60),
+            kind in 0usize..6)
+        {
+            let topology = parse(SPECS[kind]).unwrap();
+            let matrix = matrix(&raw);
+            let slots: Vec<u32> = (0..12).collect();
+            let search = TimeSearch::new(&matrix, topology.network().unwrap(), &slots, &[]);
+            let mut state = State::new(&search, &(0..10).collect::<Vec<_>>());
+            let detours = kind == 4;
+            if detours {
+                state.balance();
+            }
+            for (u, q, accept) in swaps {
+                if state.placement.place_of[u] == q {
+                    continue;
+                }
+                let whole = |state: &State<'_, '_>| {
+                    state.load.iter().map(|&load| state.penalty(load)).sum::<f64>()
+                };
+                state.unit = state.slowest().max(1.0);
+                let before = whole(&state);
+                let delta = state.propose(u, q);
+                state.finish(u, q, accept);
+                let after = whole(&state);
+                let want = if accept { before + delta } else { before };
+                prop_assert!((after - want).abs() <= 1e-6 * want.max(1.0), "{} {}", after, want);
+            }
+            let kept = state.load.clone();
+            state.sum();
+            for (a, b) in kept.iter().zip(&state.load) {
+                prop_assert!((a[0] - b[0]).abs() < 1e-6 && (a[1] - b[1]).abs() < 1e-3);
+            }
+            let place_of: Vec<usize> =
+                state.placement.place_of.iter().map(|&p| p as usize).collect();
+            let judged = predicted_time(&matrix, topology.as_ref(), &place_of).unwrap();
+            // The ends may take longer than the links. With detours, the shares are those of the start.
+            if !detours {
+                prop_assert!(state.slowest() <= judged.slowest * (1.0 + 1e-6) + 1e-6);
+                state.unit = state.slowest().max(1e-300);
+                prop_assert!((state.norm() - judged.links).abs() <= 1e-3 * judged.links.max(1.0));
+            }
+        }
+
+        /// By the norm of all links the answer is never worse than the start; what is pinned stays.
+        #[test]
+        fn never_worse_than_the_start(
+            raw in prop::collection::vec((0u32..10, 0u32..10, 1u64..100), 1..40),
+            seed in 0u64..100, kind in 0usize..4)
+        {
+            let topology = parse(SPECS[kind]).unwrap();
+            let matrix = matrix(&raw);
+            let slots: Vec<u32> = (0..12).collect();
+            let pinned: Vec<bool> = (0..10).map(|task| task == 0).collect();
+            let search = TimeSearch::new(&matrix, topology.network().unwrap(), &slots, &pinned);
+            let near = ListNear::scan(&Far(topology.as_ref()), 12, 6);
+            let start: Vec<u32> = (0..10).collect();
+            let budget = Budget::unlimited();
+            let answer = search.lower(&near, start.clone(), 2000, &budget, &mut seeded(seed));
+            prop_assert_eq!(answer[0], 0);
+            let links = |place_of: &[u32]| {
+                let slots: Vec<usize> = place_of.iter().map(|&p| p as usize).collect();
+                predicted_time(&matrix, topology.as_ref(), &slots).unwrap().links
+            };
+            prop_assert!(links(&answer) <= links(&start) * (1.0 + 1e-6));
+        }
+    }
+}
