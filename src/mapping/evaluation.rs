@@ -13,6 +13,15 @@ pub(crate) fn value(problem: &Problem<'_>, slot_of_task: &[usize]) -> Option<f64
     value_of(problem.objective(), graph, traffic, problem.topology(), slot_of_task)
 }
 
+/// The predicted time of a mapping. `None` if the topology has no links.
+pub(crate) fn time(
+    problem: &Problem<'_>,
+    slot_of_task: &[usize],
+) -> Option<metrics::PredictedTime> {
+    let matrix = directed(problem.graph(), problem.traffic());
+    metrics::predicted_time(&matrix, problem.topology(), slot_of_task)
+}
+
 /// As [`value`], for the parts of a problem. Without the traffic, half of every edge counts in each
 /// direction, because the affinity graph has no directions.
 pub(crate) fn value_of(

@@ -19,8 +19,8 @@ named_enum! {
         Mc = "mc",
         /// Pairs on the most loaded link (UMPA paper: maximum message congestion).
         Mmc = "mmc",
-        /// Predicted time of all traffic at once: that of the most loaded link, or of the slot that sends
-        /// or receives most, as if the slot had a link of bandwidth 1 of its own.
+        /// Predicted time of all traffic at once under the routing of the network: that of the slowest link, slot or
+        /// node; if it is equal, that of all links together.
         Time = "time",
     }
 }

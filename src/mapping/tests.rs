@@ -127,6 +127,32 @@ fn every_objective_is_never_worse_than_the_given_order() {
 }
 
 #[test]
+fn the_time_is_never_worse_than_that_of_other_answers() {
+    let cases = [
+        ("torus:3x4,routing=adaptive", "powerlaw:12,shuffle=2"),
+        ("fattree:2:3:2@2:1,routing=ecmp", "rgg:12,shuffle=2"),
+        ("dragonfly:3x2x2,routing=adaptive,message=50", "fft:8,shuffle=2"),
+        ("mesh:3x4,injection=0.5", "powerlaw:12,shuffle=2"),
+    ];
+    for (spec, text) in cases {
+        let graph = pattern(text).unwrap();
+        let machine = crate::topology::parse(spec).unwrap();
+        let answer = |objective| {
+            let build = Problem::builder(&graph, machine.as_ref()).objective(objective);
+            let problem = build.preset(Preset::Fast).build().unwrap();
+            let slots = Auto.map(&problem, &mut Budget::unlimited()).unwrap().slot_of_task;
+            let given = problem.slots_of(&problem.identity_places());
+            let time = |slots: &[usize]| evaluation::time(&problem, slots).unwrap().slowest;
+            (time(&slots), time(&given))
+        };
+        let (time, given) = answer(Objective::Time);
+        for other in [given, answer(Objective::HopBytes).0, answer(Objective::Mc).0] {
+            assert!(time <= other * (1.0 + 1e-9), "{text} on {spec}: {time} and {other}");
+        }
+    }
+}
+
+#[test]
 fn a_meaningful_order_is_never_made_worse() {
     let never_worse = |text: &str, preset, objective| {
         let graph = pattern(text).unwrap();

@@ -3,6 +3,7 @@
 use super::byte_sum::ByteSum;
 use super::congestion;
 use super::rails::{RailLoads, rail_loads};
+use super::time::predicted_time;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::SparseMatrix;
 use crate::topology::Topology;
@@ -49,9 +50,8 @@ pub struct Evaluation {
     pub mnrv: ByteSum,
     /// MNRM: most pairs in which a node receives from others (UMPA paper, IV-E).
     pub mnrm: u64,
-    /// Time for all traffic at once, in units of the time of a byte on a link of bandwidth 1. It is the
-    /// larger of MC and the most bytes that one slot sends or receives, as if each slot had a link of
-    /// bandwidth 1 for each direction.
+    /// Time for all traffic at once under the routing of the network, in units of the time of a byte on a link of
+    /// bandwidth 1: that of the slowest link, slot or node ([`super::PredictedTime`]).
     pub predicted_time: Option<f64>,
     /// The load of the rails, if the topology has rails.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,8 +80,6 @@ pub fn evaluate(
     let mut e = Evaluation::default();
     let nodes = (0..topology.slots()).map(|slot| topology.node_of(slot)).max().map_or(0, |n| n + 1);
     let mut received = vec![(0u64, 0u64); nodes];
-    let mut slot_sends = vec![0u64; topology.slots()];
-    let mut slot_receives = vec![0u64; topology.slots()];
     let (mut pairs, mut bytes_of_pairs) = (0u64, 0u64);
     let (mut hop_bytes, mut max_com, mut icv) = (0u128, 0u128, 0u64);
     for (i, j, traffic) in matrix.entries().filter(|&(i, j, _)| i != j) {
@@ -101,10 +99,6 @@ pub fn evaluate(
             received[to].0 += traffic.bytes;
             received[to].1 += 1;
         }
-        if a != b {
-            slot_sends[a] += traffic.bytes;
-            slot_receives[b] += traffic.bytes;
-        }
     }
     if pairs > 0 {
         e.avg_hops = e.total_hops as f64 / pairs as f64;
@@ -121,8 +115,7 @@ pub fn evaluate(
     e.mnrm = received.iter().map(|r| r.1).max().unwrap_or(0);
     if let Some(network) = topology.network() {
         let links = congestion::of_links(matrix, network, slot_of_task);
-        let own = slot_sends.iter().chain(&slot_receives).max().copied().unwrap_or(0);
-        e.predicted_time = Some(links.mc.max(own as f64) / unit as f64);
+        e.predicted_time = predicted_time(matrix, topology, slot_of_task).map(|t| t.slowest);
         (e.mc, e.mmc) = (Some(links.mc / unit as f64), Some(links.mmc));
         (e.ac, e.amc) = (Some(links.ac / unit as f64), Some(links.amc));
     }

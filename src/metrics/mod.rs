@@ -7,11 +7,13 @@ mod byte_sum;
 mod congestion;
 mod evaluation;
 mod rails;
+mod time;
 mod validate;
 
 pub use byte_sum::ByteSum;
 pub use evaluation::{Evaluation, evaluate};
 pub use rails::{RailLoad, RailLoads, rail_loads};
+pub use time::{PredictedTime, predicted_time};
 pub use validate::check_mapping;
 
 use crate::matrix::Graph;

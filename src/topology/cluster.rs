@@ -7,7 +7,7 @@
 
 use super::costs::{self, NODE};
 use super::node_distances::NodeDistances;
-use super::{Network, Topology, Tree, from_launch};
+use super::{Charges, Network, Routing, Topology, Tree, from_launch};
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
@@ -260,6 +260,72 @@ impl Network for Cluster {
             network.route(a, b, visit);
         }
         visit(own + 2 * to + 1);
+    }
+
+    fn routing(&self) -> Box<dyn Routing + '_> {
+        Box::new(OfProcesses { nodes: self.nodes.links().map(Network::routing), cluster: self })
+    }
+
+    fn charges(&self) -> Charges {
+        self.nodes.links().map_or_else(Charges::default, Network::charges)
+    }
+}
+
+/// The routing of the network between the nodes, for processes.
+struct OfProcesses<'a> {
+    nodes: Option<Box<dyn Routing + 'a>>,
+    cluster: &'a Cluster,
+}
+
+impl OfProcesses<'_> {
+    /// Visits the links between both processes and their nodes. The hosts, if the network knows both.
+    fn ends(
+        &self,
+        from: usize,
+        to: usize,
+        visit: &mut dyn FnMut(usize, f64),
+    ) -> Option<(usize, usize)> {
+        if from == to {
+            return None;
+        }
+        let own = self.cluster.links_of_network();
+        visit(own + 2 * from, 1.0);
+        visit(own + 2 * to + 1, 1.0);
+        self.cluster.host_of(from).zip(self.cluster.host_of(to))
+    }
+}
+
+impl Routing for OfProcesses<'_> {
+    fn name(&self) -> &'static str {
+        self.nodes.as_ref().map_or("single", |routing| routing.name())
+    }
+
+    fn spread(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) {
+        if let (Some((a, b)), Some(routing)) = (self.ends(from, to, visit), &self.nodes) {
+            routing.spread(a, b, visit);
+        }
+    }
+
+    fn detour(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) -> bool {
+        let (Some(a), Some(b)) = (self.cluster.host_of(from), self.cluster.host_of(to)) else {
+            return false;
+        };
+        let longer = self.nodes.as_ref().is_some_and(|routing| routing.detour(a, b, visit));
+        if longer {
+            self.ends(from, to, visit);
+        }
+        longer
+    }
+
+    fn is_hashed(&self) -> bool {
+        self.nodes.as_ref().is_some_and(|routing| routing.is_hashed())
+    }
+
+    fn lanes(&self, link: usize) -> f64 {
+        match &self.nodes {
+            Some(routing) if link < self.cluster.links_of_network() => routing.lanes(link),
+            _ => 1.0,
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! starts at router `c / h`, where `h` is the number of global links per router.
 
 use super::network::is_bandwidth;
-use super::{Network, Topology};
+use super::{Network, Routing, SinglePath, Topology};
 
 /// `groups` × `routers` × `hosts` slots; the host varies fastest. Constant memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,8 +42,13 @@ impl Dragonfly {
         bandwidths.iter().all(|&b| is_bandwidth(b)).then_some(self)
     }
 
+    /// The numbers of groups, of routers in a group, and of hosts at a router.
+    pub(super) fn shape(&self) -> [usize; 3] {
+        [self.groups, self.routers, self.hosts]
+    }
+
     /// Group and router (within the group) of a slot.
-    fn router_of(&self, slot: usize) -> (usize, usize) {
+    pub(super) fn router_of(&self, slot: usize) -> (usize, usize) {
         let router = slot / self.hosts;
         (router / self.routers, router % self.routers)
     }
@@ -54,21 +59,21 @@ impl Dragonfly {
     }
 
     /// The router of group `g` that holds the link to group `other`.
-    fn gate(&self, g: usize, other: usize) -> usize {
+    pub(super) fn gate(&self, g: usize, other: usize) -> usize {
         self.channel(g, other) / self.per_router
     }
 
-    fn host_link(&self, slot: usize, up: bool) -> usize {
+    pub(super) fn host_link(&self, slot: usize, up: bool) -> usize {
         2 * slot + usize::from(up)
     }
 
-    fn local_link(&self, group: usize, from: usize, to: usize) -> usize {
+    pub(super) fn local_link(&self, group: usize, from: usize, to: usize) -> usize {
         // A router has a link to each of the others.
         let nth = if to > from { to - 1 } else { to };
         2 * self.slots() + (group * self.routers + from) * (self.routers - 1) + nth
     }
 
-    fn global_link(&self, from: usize, to: usize) -> usize {
+    pub(super) fn global_link(&self, from: usize, to: usize) -> usize {
         self.first_global() + from * (self.groups - 1) + self.channel(from, to)
     }
 
@@ -100,6 +105,10 @@ impl Topology for Dragonfly {
 
     fn distance_bounds(&self) -> (u64, u64) {
         (if self.hosts > 1 { 2 } else { 3 }, 5)
+    }
+
+    fn as_dragonfly(&self) -> Option<&Dragonfly> {
+        Some(self)
     }
 
     fn network(&self) -> Option<&dyn Network> {
@@ -166,6 +175,10 @@ impl Network for Dragonfly {
             }
         }
         visit(self.host_link(to, false));
+    }
+
+    fn routing(&self) -> Box<dyn Routing + '_> {
+        Box::new(SinglePath(self))
     }
 }
 

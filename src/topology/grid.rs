@@ -6,7 +6,7 @@
 //! both directions are equally long.
 
 use super::network::is_bandwidth;
-use super::{Network, Topology};
+use super::{Network, Routing, SinglePath, Topology};
 
 /// A grid of slots. Memory: 4 bytes per slot and dimension.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,17 +138,17 @@ impl Grid {
     }
 
     /// Steps between two coordinates of a dimension.
-    fn along(&self, k: usize, x: u32, y: u32) -> u32 {
+    pub(super) fn along(&self, k: usize, x: u32, y: u32) -> u32 {
         let direct = x.abs_diff(y);
         if self.wrap[k] { direct.min(self.dims[k] as u32 - direct) } else { direct }
     }
 
-    fn link(&self, vertex: usize, k: usize, up: bool) -> usize {
+    pub(super) fn link(&self, vertex: usize, k: usize, up: bool) -> usize {
         2 * (vertex * self.dims.len() + k) + usize::from(up)
     }
 
     /// The slot one step up or down from `slot` in dimension `k`.
-    fn step(&self, slot: usize, k: usize, up: bool) -> Option<usize> {
+    pub(super) fn step(&self, slot: usize, k: usize, up: bool) -> Option<usize> {
         let (d, step) = (self.dims[k], self.strides[k]);
         let x = slot / step % d;
         match (up, x) {
@@ -236,6 +236,10 @@ impl Network for Grid {
                 at = self.step(at, k, up).unwrap_or(at);
             }
         }
+    }
+
+    fn routing(&self) -> Box<dyn Routing + '_> {
+        Box::new(SinglePath(self))
     }
 }
 

@@ -15,6 +15,7 @@
 //! | several rings or tori without connection | [`Islands`] | that of the part, or one constant |
 //! | some slots of another one | [`Subset`] | that of the other one |
 //! | one whose nodes have rails | [`WithRails`] | that of the other one |
+//! | one with a given routing | [`Routed`] | that of the other one |
 
 mod cluster;
 pub mod costs;
@@ -23,6 +24,7 @@ mod device;
 mod distance_matrix;
 mod dragonfly;
 mod gpu_system;
+mod graph_routes;
 mod grid;
 mod host_index;
 mod hwloc;
@@ -36,6 +38,9 @@ mod network_part;
 mod node_distances;
 mod pci;
 mod rails;
+mod routing;
+mod routings;
+mod single_path;
 pub(crate) mod slot_rails;
 mod spec;
 mod subset;
@@ -63,10 +68,13 @@ pub use host_index::HostIndex;
 pub use islands::Islands;
 pub use launch::from_launch;
 pub use machine::{Machine, UNPLACED, common_levels, extend_path};
-pub use network::{Network, count_links};
+pub use network::{Charges, Network, count_links};
 pub use network_graph::NetworkGraph;
 pub use network_part::NetworkPart;
 pub use rails::Attachment;
+pub use routing::Routing;
+pub use routings::{Routed, RoutingKind};
+pub use single_path::SinglePath;
 pub use slot_rails::{Rail, Rails};
 pub use spec::{READERS, expand_hostlist, is_description, parse, read_fabric, read_fabric_of};
 pub use subset::Subset;
@@ -126,6 +134,11 @@ pub trait Topology: Send + Sync {
 
     /// The graph of slots and switches, where the topology is given by its links.
     fn as_graph(&self) -> Option<&NetworkGraph> {
+        None
+    }
+
+    /// The dragonfly, where the topology is one that is given by its numbers.
+    fn as_dragonfly(&self) -> Option<&Dragonfly> {
         None
     }
 

@@ -1,8 +1,11 @@
 //! The links of a topology and the routes that messages take over them.
 //!
-//! Routes are static: the same pair of slots always uses the same links, as UMPA's congestion
+//! [`Network::route`] is static: the same pair of slots always uses the same links, as UMPA's congestion
 //! metrics assume (UMPA paper, section II). Parallel links, over which a real network spreads the
-//! messages of a pair, are one link here with the bandwidth of all of them.
+//! messages of a pair, are one link here with the bandwidth of all of them. [`Network::routing`] says
+//! over which links the network really spreads the messages; the predicted time follows it.
+
+use super::Routing;
 
 /// Links between vertices; vertex `s` is slot `s`, further vertices are switches.
 ///
@@ -25,6 +28,32 @@ pub trait Network: Send + Sync {
     /// Visits the links from slot `from` to slot `to`, in the order in which a message passes them;
     /// none if they are the same slot.
     fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize));
+
+    /// How messages choose among the paths.
+    fn routing(&self) -> Box<dyn Routing + '_>;
+
+    /// What messages cost beside their bytes.
+    fn charges(&self) -> Charges {
+        Charges::default()
+    }
+}
+
+/// What a message costs beside the bytes on the links, in bytes that a link of bandwidth 1 takes in the same time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Charges {
+    /// Of each message between two slots, for the sender and the receiver.
+    pub message: f64,
+    /// Of each message and each link on its way, for the sender and the receiver.
+    pub hop: f64,
+    /// The bandwidth with which a node, or each of its rails, sends and receives. `None`: a node has no limit but that of its
+    /// slots, each of which sends and receives with bandwidth 1.
+    pub injection: Option<f64>,
+}
+
+impl Default for Charges {
+    fn default() -> Charges {
+        Charges { message: 0.0, hop: 0.0, injection: None }
+    }
 }
 
 /// Whether a number can be the bandwidth of a link.

@@ -29,16 +29,16 @@ type Row = Arc<[u16]>;
 #[derive(Debug)]
 pub struct NetworkGraph {
     label: String,
-    slots: usize,
+    pub(super) slots: usize,
     names: Vec<String>,
     /// Whether messages may pass through slots on their way.
     slots_forward: bool,
-    offsets: Vec<usize>,
-    neighbours: Vec<u32>,
-    bandwidths: Vec<f64>,
+    pub(super) offsets: Vec<usize>,
+    pub(super) neighbours: Vec<u32>,
+    pub(super) bandwidths: Vec<f64>,
     /// The vertex whose row of hops serves a slot, and the hops from the slot to it: 1 to the switch of the slot, 0 to
     /// the slot itself or its first twin.
-    anchor: Vec<(u32, u16)>,
+    pub(super) anchor: Vec<(u32, u16)>,
     rows: Vec<OnceLock<Row>>,
     rows_left: AtomicUsize,
     spare: Mutex<Vec<(usize, Row)>>,
@@ -189,7 +189,7 @@ impl NetworkGraph {
         })
     }
 
-    fn around(&self, vertex: usize) -> &[u32] {
+    pub(super) fn around(&self, vertex: usize) -> &[u32] {
         &self.neighbours[self.offsets[vertex]..self.offsets[vertex + 1]]
     }
 
@@ -254,7 +254,7 @@ impl NetworkGraph {
     }
 
     /// Calls `read` with the hops from `source` to every vertex.
-    fn with_row<T>(&self, source: usize, read: impl Fn(&[u16]) -> T) -> T {
+    pub(super) fn with_row<T>(&self, source: usize, read: impl Fn(&[u16]) -> T) -> T {
         if let Some(row) = self.rows[source].get() {
             return read(row);
         }
@@ -337,55 +337,6 @@ impl Topology for NetworkGraph {
 
     fn slot_name(&self, slot: usize) -> Option<&str> {
         self.names.get(slot).map(String::as_str)
-    }
-}
-
-impl Network for NetworkGraph {
-    fn vertices(&self) -> usize {
-        self.offsets.len() - 1
-    }
-
-    fn links(&self) -> usize {
-        self.neighbours.len()
-    }
-
-    fn bandwidth(&self, link: usize) -> f64 {
-        self.bandwidths[link]
-    }
-
-    fn neighbours(&self, vertex: usize, visit: &mut dyn FnMut(usize, usize)) {
-        for (k, &other) in self.around(vertex).iter().enumerate() {
-            visit(other as usize, self.offsets[vertex] + k);
-        }
-    }
-
-    /// A shortest path. If several next vertices are possible, the number of the destination selects one. The
-    /// forwarding tables of fat trees spread the destinations over the uplinks in this way.
-    fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
-        let (anchor, above) = self.anchor[to];
-        let way = self.with_row(anchor as usize, |row| {
-            let hops = |v: usize| match () {
-                () if v == to => 0,
-                // The row is that of a twin of the destination.
-                () if above == 0 && v == anchor as usize => 2,
-                () => u32::from(row[v]) + u32::from(above),
-            };
-            let (mut at, mut way) = (from, Vec::new());
-            while at != to {
-                let around = self.around(at);
-                let nearer = |k: &usize| {
-                    let other = around[*k] as usize;
-                    hops(other) + 1 == hops(at)
-                        && (self.slots_forward || other == to || other >= self.slots)
-                };
-                let choices = (0..around.len()).filter(nearer).count().max(1);
-                let Some(k) = (0..around.len()).filter(nearer).nth(to % choices) else { break };
-                way.push(self.offsets[at] + k);
-                at = around[k] as usize;
-            }
-            way
-        });
-        way.into_iter().for_each(visit);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A topology of some of the slots of another topology, for example of the slots that a job got of a machine.
 
-use super::{Grid, Network, Rails, Topology, Tree};
+use super::{Charges, Grid, Network, Rails, Routing, Topology, Tree};
 use crate::base::permutation::inverse;
 use crate::{Error, ErrorKind, Result};
 
@@ -163,6 +163,46 @@ impl Network for Subset<'_> {
         if let Some(network) = self.whole.get().network() {
             network.route(self.slots[from], self.slots[to], visit);
         }
+    }
+
+    fn routing(&self) -> Box<dyn Routing + '_> {
+        let whole = self.whole.get().network().map(Network::routing);
+        Box::new(OfSlots { whole, slots: &self.slots })
+    }
+
+    fn charges(&self) -> Charges {
+        self.whole.get().network().map_or_else(Charges::default, Network::charges)
+    }
+}
+
+/// The routing of the whole topology, for the slots of the subset.
+struct OfSlots<'a> {
+    whole: Option<Box<dyn Routing + 'a>>,
+    slots: &'a [usize],
+}
+
+impl Routing for OfSlots<'_> {
+    fn name(&self) -> &'static str {
+        self.whole.as_ref().map_or("single", |routing| routing.name())
+    }
+
+    fn spread(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) {
+        if let Some(routing) = &self.whole {
+            routing.spread(self.slots[from], self.slots[to], visit);
+        }
+    }
+
+    fn detour(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) -> bool {
+        let routing = self.whole.as_ref();
+        routing.is_some_and(|routing| routing.detour(self.slots[from], self.slots[to], visit))
+    }
+
+    fn is_hashed(&self) -> bool {
+        self.whole.as_ref().is_some_and(|routing| routing.is_hashed())
+    }
+
+    fn lanes(&self, link: usize) -> f64 {
+        self.whole.as_ref().map_or(1.0, |routing| routing.lanes(link))
     }
 }
 

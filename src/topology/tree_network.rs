@@ -3,7 +3,7 @@
 //! Vertices are the slots, then the groups of each inner level from the inside out, then the root.
 //! Several physical uplinks of a group are one link with their bandwidth together.
 
-use super::{Network, Topology, Tree};
+use super::{Network, Routing, SinglePath, Topology, Tree};
 
 impl Network for Tree {
     fn vertices(&self) -> usize {
@@ -44,6 +44,10 @@ impl Network for Tree {
         for (level, first) in first.iter().enumerate().skip(top) {
             visit(2 * (first + self.groups(level)[to] as usize) + 1);
         }
+    }
+
+    fn routing(&self) -> Box<dyn Routing + '_> {
+        Box::new(SinglePath(self))
     }
 }
 

@@ -7,7 +7,7 @@ use super::candidate::Candidate;
 use super::few_tasks::{Found, best_of_all};
 use super::generators::Candidates;
 use super::judge::Judge;
-use super::objectives::{lower_largest, lower_links};
+use super::objectives::{lower_largest, lower_links, lower_times};
 use super::{Effort, polish};
 use crate::base::sorting::Arrange;
 use crate::mapping::engine::Prepared;
@@ -174,26 +174,35 @@ fn is_sum(objective: Objective) -> bool {
     matches!(objective, Objective::HopBytes | Objective::SumCom | Objective::TotalHops)
 }
 
-/// The answer of the objective's own search, which starts from the answer in hops.
+/// The answers of the objective's own searches, which start from the answer in hops.
 fn by_own_search(
     prepared: &Prepared<'_, '_>,
     preset: Preset,
     by_hops: &Outcome,
     budget: &Budget,
-) -> Option<Outcome> {
+) -> Vec<Outcome> {
     let problem = prepared.problem;
+    let answer = |place_of, name| vec![Outcome::new(problem, place_of).with("chosen", name)];
+    let start = by_hops.place_of_task.clone();
     match problem.objective() {
         Objective::MaxCom => {
             let start = prepared.by_vertex(by_hops.place_of_task.clone());
             let place_of = prepared.by_task(lower_largest(prepared, start, budget));
-            Some(Outcome::new(problem, place_of).with("chosen", "largest pair lowered"))
+            answer(place_of, "largest pair lowered")
         }
-        Objective::Mc | Objective::Mmc | Objective::Time => {
-            let start = by_hops.place_of_task.clone();
-            let place_of = lower_links(prepared, preset, start, budget)?;
-            Some(Outcome::new(problem, place_of).with("chosen", "most loaded link lowered"))
+        Objective::Mc | Objective::Mmc => lower_links(prepared, preset, start, budget)
+            .map_or_else(Vec::new, |place_of| answer(place_of, "most loaded link lowered")),
+        Objective::Time => {
+            let mut answers = Vec::new();
+            if let Some(place_of) = lower_links(prepared, preset, start.clone(), budget) {
+                answers.extend(answer(place_of, "most loaded link lowered"));
+            }
+            if let Some(place_of) = lower_times(prepared, preset, start, budget) {
+                answers.extend(answer(place_of, "times of links lowered"));
+            }
+            answers
         }
-        Objective::TotalHops | Objective::HopBytes | Objective::SumCom => None,
+        Objective::TotalHops | Objective::HopBytes | Objective::SumCom => Vec::new(),
     }
 }
 

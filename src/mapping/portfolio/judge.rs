@@ -1,7 +1,7 @@
 //! Which of several answers is the best in the objective of a problem. Of equal ones, it is the one with the least
-//! hop-bytes.
+//! hop-bytes. Of answers with the same predicted time, it is the one whose links take less time together.
 
-use crate::mapping::evaluation::value;
+use crate::mapping::evaluation::{time, value};
 use crate::mapping::{Objective, Outcome, Problem};
 
 /// Keeps the best answer that it has seen; of equally good ones with equal hop-bytes, the first.
@@ -10,9 +10,9 @@ pub(super) struct Judge<'a, 'p> {
     best: Option<(Worth, Outcome)>,
 }
 
-/// The value of an answer, or 0 where it is the hop-bytes, and the hop-bytes.
+/// The value of an answer, or 0 where it is the hop-bytes; for the time that of the links together; and the hop-bytes.
 #[derive(PartialEq, PartialOrd)]
-struct Worth(f64, u128);
+struct Worth(f64, f64, u128);
 
 impl<'a, 'p> Judge<'a, 'p> {
     pub(super) fn new(problem: &'a Problem<'p>) -> Self {
@@ -22,9 +22,16 @@ impl<'a, 'p> Judge<'a, 'p> {
     /// Looks at one more answer.
     pub(super) fn take(&mut self, answer: Outcome) {
         let worth = match self.problem.objective() {
-            Objective::HopBytes | Objective::SumCom => Worth(0.0, answer.hop_bytes),
+            Objective::HopBytes | Objective::SumCom => Worth(0.0, 0.0, answer.hop_bytes),
+            Objective::Time => {
+                let time = time(self.problem, &answer.slot_of_task);
+                let (slowest, links) =
+                    time.map_or((f64::INFINITY, 0.0), |t| (t.slowest, rounded(t.links)));
+                Worth(rounded(slowest), links, answer.hop_bytes)
+            }
             _ => Worth(
                 value(self.problem, &answer.slot_of_task).unwrap_or(f64::INFINITY),
+                0.0,
                 answer.hop_bytes,
             ),
         };
@@ -42,4 +49,10 @@ impl<'a, 'p> Judge<'a, 'p> {
     pub(super) fn answer(self) -> Option<Outcome> {
         self.best.map(|(_, answer)| answer)
     }
+}
+
+/// Without the last 12 bits, which depend on the order of the sum. Whole numbers below 2^41 stay as they are.
+fn rounded(time: f64) -> f64 {
+    let bits = time.to_bits();
+    f64::from_bits(bits.saturating_add(1 << 11) & !0xfff)
 }

@@ -7,7 +7,8 @@ use super::Effort;
 use crate::mapping::engine::{Csr, Placement, Prepared, with_distance};
 use crate::mapping::evaluation::directed;
 use crate::mapping::refinement::{
-    LargestPair, LinkSearch, Links, ListNear, Nearness, Refiner, SearchSpace, TreeNear, near_of,
+    LargestPair, LinkSearch, Links, ListNear, Nearness, Refiner, SearchSpace, TimeSearch, TreeNear,
+    near_of,
 };
 use crate::mapping::{Budget, Objective, Preset};
 
@@ -32,6 +33,28 @@ pub(super) fn lower_links(
     Some(match near_of(prepared) {
         Nearness::Tree(near) => search.lower(&near, place_of, &mut rng),
         Nearness::List(near) => search.lower(&near, place_of, &mut rng),
+    })
+}
+
+/// Lowers the times of the links under the routing of the network. Takes and returns the place of each task. `None` if
+/// the topology has no links.
+pub(super) fn lower_times(
+    prepared: &Prepared<'_, '_>,
+    preset: Preset,
+    place_of: Vec<u32>,
+    budget: &Budget,
+) -> Option<Vec<u32>> {
+    let problem = prepared.problem;
+    let network = problem.topology().network()?;
+    let matrix = directed(problem.graph(), problem.traffic());
+    let n = problem.tasks();
+    let pinned: Vec<bool> = (0..n).map(|task| problem.fixed_place(task).is_some()).collect();
+    let steps = Effort::new(preset, n, prepared.tree.is_some()).congestion_steps;
+    let mut rng = prepared.rng.fork(0x7e);
+    let search = TimeSearch::new(&matrix, network, problem.places(), &pinned);
+    Some(match near_of(prepared) {
+        Nearness::Tree(near) => search.lower(&near, place_of, steps, budget, &mut rng),
+        Nearness::List(near) => search.lower(&near, place_of, steps, budget, &mut rng),
     })
 }
 

@@ -3,6 +3,7 @@
 //! A table has one function for each kind. Every error says what is wrong and where, and gives an
 //! example of right syntax.
 
+mod added;
 mod cable;
 mod cabling;
 mod detect;
@@ -107,7 +108,14 @@ const KINDS: [(&str, &str, Read); 22] = [
 /// Errors: an unknown kind, a description that is not one of its kind, a file that cannot be read;
 /// all with an example of right syntax.
 pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
-    let spec = spec.trim();
+    let given = spec.trim();
+    let (spec, options) = added::split(given, is_shape(given));
+    if !options.is_empty() {
+        let topology = parse(spec)?;
+        return added::add(topology, options).map_err(|e| {
+            placed(e, given, "torus:8x8x8,routing=adaptive, or without what follows the comma")
+        });
+    }
     if spec.starts_with(|c: char| c.is_ascii_digit()) {
         return shapes::tree(spec).map_err(|e| placed(e, spec, KINDS[0].1));
     }
@@ -119,6 +127,12 @@ pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
             .advise(format!("use one of {}; such as {}", names.join(", "), KINDS[0].1)));
     };
     read(description.trim()).map_err(|e| placed(e, spec, example))
+}
+
+/// Whether a description is numbers only, so that each comma in it begins an option.
+fn is_shape(spec: &str) -> bool {
+    let kind = spec.split_once(':').map_or("", |(kind, _)| kind);
+    ["torus", "mesh", "hypercube", "dragonfly", "fattree"].contains(&kind)
 }
 
 /// Whether a text begins as a description that [`parse`] takes, and not as the name of a file.

@@ -1,0 +1,460 @@
+//! Lowers the times of all links, most of all those of the slowest ones, under the routing of the network.
+//!
+//! Simulated annealing of swaps that minimises Σ (time/slowest)^8 and a little of Σ time, as `congestion` does for
+//! static routes. The time of a link follows from the shares that the routing puts on it; under a hash it is the mean
+//! and two standard deviations. Where messages can take detours, each pair keeps the share of its bytes on them that
+//! balanced the links when the round began.
+//! The answer is the best state by the norm (Σ time^8)^(1/8). The caller compares it with others by `metrics`.
+
+use super::near::Near;
+use crate::mapping::Budget;
+use crate::mapping::engine::{EMPTY, Placement, Rng};
+use crate::matrix::SparseMatrix;
+use crate::topology::{Network, Routing};
+
+/// Standard deviations with which a hashed load counts; as in `metrics`.
+const DEVIATIONS: f64 = 2.0;
+/// Weight of all times together, relative to that of the slowest links.
+const LINEAR: f64 = 0.03;
+/// First temperature, in mean uphill steps of the proposals.
+const HOT: f64 = 0.005;
+/// Proposals between two looks at which pairs pass slow links.
+const ROUND: u64 = 512;
+/// Looks at the detours in one search.
+const BALANCED: u64 = 6;
+
+/// A pair of tasks with traffic.
+struct Pair {
+    ends: [u32; 2],
+    bytes: f64,
+}
+
+/// The search: what is placed, where, and its length.
+pub(crate) struct TimeSearch<'a> {
+    network: &'a dyn Network,
+    routing: Box<dyn Routing + 'a>,
+    hashed: bool,
+    /// The slot of every place.
+    slots: &'a [u32],
+    pairs: Vec<Pair>,
+    /// For every task, the pairs that it belongs to.
+    incident: Vec<Vec<u32>>,
+    /// 1 over the bandwidth of every link.
+    inverse: Vec<f64>,
+    /// By task: it keeps its place.
+    pinned: &'a [bool],
+}
+
+/// Mean time of a link, and the variance under a hash.
+type Load = [f64; 2];
+
+struct State<'s, 'a> {
+    search: &'s TimeSearch<'a>,
+    placement: Placement,
+    load: Vec<Load>,
+    change: Vec<Load>,
+    touched: Vec<u32>,
+    stamp: Vec<u32>,
+    proposal: u32,
+    /// By pair: the share of the bytes on detours.
+    detours: Vec<f64>,
+    /// Time that counts as 1.
+    unit: f64,
+}
+
+fn time(load: Load) -> f64 {
+    load[0].max(0.0) + DEVIATIONS * load[1].max(0.0).sqrt()
+}
+
+impl<'a> TimeSearch<'a> {
+    pub(crate) fn new(
+        matrix: &SparseMatrix,
+        network: &'a dyn Network,
+        slots: &'a [u32],
+        pinned: &'a [bool],
+    ) -> Self {
+        let pairs: Vec<Pair> = matrix
+            .entries()
+            .filter(|&(i, j, t)| i != j && t.bytes > 0)
+            .map(|(i, j, t)| Pair { ends: [i, j], bytes: t.bytes as f64 })
+            .collect();
+        let mut incident = vec![Vec::new(); matrix.tasks()];
+        for (k, pair) in (0..).zip(&pairs) {
+            pair.ends.iter().for_each(|&task| incident[task as usize].push(k));
+        }
+        let inverse = (0..network.links()).map(|link| 1.0 / network.bandwidth(link)).collect();
+        let routing = network.routing();
+        let hashed = routing.is_hashed();
+        TimeSearch { network, routing, hashed, slots, pairs, incident, inverse, pinned }
+    }
+
+    fn slot(&self, place: u32) -> usize {
+        self.slots[place as usize] as usize
+    }
+
+    /// Visits the loads that some bytes put on the links between two places.
+    fn loads(&self, from: u32, to: u32, weight: [f64; 2], visit: &mut dyn FnMut(usize, Load)) {
+        let (from, to) = (self.slot(from), self.slot(to));
+        let [bytes, detour] = weight;
+        let add = |link: usize, share: f64| {
+            let width = bytes * self.inverse[link];
+            let spread = match self.hashed {
+                true => width * width.abs() * share * (self.routing.lanes(link) - share).max(0.0),
+                false => 0.0,
+            };
+            [width * share, spread]
+        };
+        let mut short = 1.0;
+        if detour > 0.0
+            && self
+                .routing
+                .detour(from, to, &mut |link, share| visit(link, add(link, share * detour)))
+        {
+            short -= detour;
+        }
+        if short > 0.0 {
+            self.routing.spread(from, to, &mut |link, share| visit(link, add(link, share * short)));
+        }
+    }
+
+    /// How many links a pair loads in the mean, for a start of the search.
+    fn links_per_pair(&self, place_of: &[u32]) -> f64 {
+        let step = (self.pairs.len() / 256).max(1);
+        let (mut seen, mut links) = (0u32, 0u32);
+        for pair in self.pairs.iter().step_by(step) {
+            let [from, to] = pair.ends.map(|task| self.slot(place_of[task as usize]));
+            seen += 1;
+            self.routing.spread(from, to, &mut |_, _| links += 1);
+            self.routing.detour(from, to, &mut |_, _| links += 1);
+        }
+        f64::from(links) / f64::from(seen.max(1))
+    }
+}
+
+impl<'s, 'a> State<'s, 'a> {
+    fn new(search: &'s TimeSearch<'a>, place_of: &[u32]) -> Self {
+        let links = search.network.links();
+        let mut state = State {
+            search,
+            placement: Placement::new(place_of.to_vec(), search.slots.len()),
+            load: vec![[0.0; 2]; links],
+            change: vec![[0.0; 2]; links],
+            touched: Vec::new(),
+            stamp: vec![0; links],
+            proposal: 0,
+            detours: vec![0.0; search.pairs.len()],
+            unit: 1.0,
+        };
+        state.sum();
+        state
+    }
+
+    /// Computes all loads anew.
+    fn sum(&mut self) {
+        self.load.iter_mut().for_each(|load| *load = [0.0; 2]);
+        for (pair, &detour) in self.search.pairs.iter().zip(&self.detours) {
+            let [from, to] = pair.ends.map(|task| self.placement.place_of[task as usize]);
+            let load = &mut self.load;
+            self.search.loads(from, to, [pair.bytes, detour], &mut |link, [mean, variance]| {
+                load[link][0] += mean;
+                load[link][1] += variance;
+            });
+        }
+    }
+
+    fn slowest(&self) -> f64 {
+        self.load.iter().map(|&load| time(load)).fold(0.0, f64::max)
+    }
+
+    /// The norm of the times, as a number that does not depend on the unit.
+    fn norm(&self) -> f64 {
+        let sum: f64 = self.load.iter().map(|&load| (time(load) / self.unit).powi(8)).sum();
+        libm::pow(sum, 0.125) * self.unit
+    }
+
+    /// Moves bytes between shortest paths and detours until the links are about balanced.
+    fn balance(&mut self) {
+        let search = self.search;
+        for round in 0..4 {
+            let top = self.slowest().max(f64::MIN_POSITIVE);
+            let price: Vec<f64> = (self.load.iter().zip(&search.inverse))
+                .map(|(&load, inverse)| (time(load) / top).powi(5) * inverse)
+                .collect();
+            for (pair, part) in search.pairs.iter().zip(&mut self.detours) {
+                let [from, to] =
+                    pair.ends.map(|task| search.slot(self.placement.place_of[task as usize]));
+                let (mut short, mut long) = (0.0, 0.0);
+                search.routing.spread(from, to, &mut |link, share| short += share * price[link]);
+                let exists =
+                    search.routing.detour(from, to, &mut |link, share| long += share * price[link]);
+                *part += (f64::from(exists && long < short) - *part) / f64::from(round + 2);
+            }
+            self.sum();
+        }
+    }
+
+    fn penalty(&self, load: Load) -> f64 {
+        let x = time(load) / self.unit;
+        let x2 = x * x;
+        let x4 = x2 * x2;
+        x4 * x4 + LINEAR * x
+    }
+
+    fn route(&mut self, from: u32, to: u32, weight: [f64; 2]) {
+        let (change, touched) = (&mut self.change, &mut self.touched);
+        let (stamp, proposal) = (&mut self.stamp, self.proposal);
+        self.search.loads(from, to, weight, &mut |link, [mean, variance]| {
+            if std::mem::replace(&mut stamp[link], proposal) != proposal {
+                touched.push(link as u32);
+            }
+            change[link][0] += mean;
+            change[link][1] += variance;
+        });
+    }
+
+    /// The change of the objective if task `u` and what is on place `q` change places.
+    fn propose(&mut self, u: usize, q: u32) -> f64 {
+        self.touched.clear();
+        self.proposal = self.proposal.wrapping_add(1);
+        let p = self.placement.place_of[u];
+        let v = self.placement.task_at[q as usize];
+        let search = self.search;
+        for (task, other) in [(u as u32, EMPTY), (v, u as u32)] {
+            if task == EMPTY {
+                continue;
+            }
+            for &k in &search.incident[task as usize] {
+                let Pair { ends: [i, j], bytes } = search.pairs[k as usize];
+                if i == other || j == other {
+                    continue;
+                }
+                let here = |t: u32| self.placement.place_of[t as usize];
+                let after = |t: u32| match t {
+                    t if t as usize == u => q,
+                    t if t == v => p,
+                    t => here(t),
+                };
+                let (a, b, c, d) = (here(i), here(j), after(i), after(j));
+                let detour = self.detours[k as usize];
+                self.route(a, b, [-bytes, detour]);
+                self.route(c, d, [bytes, detour]);
+            }
+        }
+        let mut sum = 0.0;
+        for &link in &self.touched {
+            let (before, change) = (self.load[link as usize], self.change[link as usize]);
+            let after = [before[0] + change[0], before[1] + change[1]];
+            sum += self.penalty(after) - self.penalty(before);
+        }
+        sum
+    }
+
+    /// Carries the proposal out, or forgets it.
+    fn finish(&mut self, u: usize, q: u32, accept: bool) {
+        for &link in &self.touched {
+            let change = std::mem::take(&mut self.change[link as usize]);
+            if accept {
+                let load = &mut self.load[link as usize];
+                *load = [(load[0] + change[0]).max(0.0), (load[1] + change[1]).max(0.0)];
+            }
+        }
+        if accept {
+            self.placement.swap(u, q);
+        }
+    }
+
+    /// Pairs that pass one of the slowest links.
+    fn hot_pairs(&self, out: &mut Vec<u32>) {
+        out.clear();
+        let least = 0.9 * self.slowest();
+        for (k, pair) in (0..).zip(&self.search.pairs) {
+            let [from, to] = pair.ends.map(|task| self.placement.place_of[task as usize]);
+            let mut passes = false;
+            self.search.loads(from, to, [pair.bytes, self.detours[k as usize]], &mut |link, _| {
+                passes |= time(self.load[link]) >= least;
+            });
+            if passes {
+                out.push(k);
+            }
+        }
+    }
+}
+
+impl TimeSearch<'_> {
+    /// Searches from `place_of` (by task) with about `steps` proposals; fewer if each of them has to look at many links.
+    pub(crate) fn lower<N: Near>(
+        &self,
+        near: &N,
+        place_of: Vec<u32>,
+        steps: u64,
+        budget: &Budget,
+        rng: &mut Rng,
+    ) -> Vec<u32> {
+        let mut state = State::new(self, &place_of);
+        state.unit = state.slowest();
+        if state.unit <= 0.0 {
+            return place_of;
+        }
+        let work = (12.0 / self.links_per_pair(&place_of).max(1.0)).min(1.0);
+        let rounds = ((steps as f64 * work) as u64).div_ceil(ROUND).max(1);
+        let is_pinned = |t: u32| self.pinned.get(t as usize).copied().unwrap_or(false);
+        let mut best = (state.norm(), place_of);
+        let (mut hot, mut temperature) = (Vec::new(), 0.0);
+        for round in 0..rounds {
+            if budget.expired() {
+                break;
+            }
+            budget.report("times of links", round, rounds);
+            if round % rounds.div_ceil(BALANCED) == 0 {
+                state.balance();
+                state.unit = state.slowest();
+                best.0 = if round == 0 { state.norm() } else { best.0 };
+            }
+            if state.unit <= 0.0 {
+                break;
+            }
+            state.hot_pairs(&mut hot);
+            let (mut uphill, mut seen) = (0.0, 0u32);
+            for _ in 0..ROUND {
+                let coin = rng.next_u64();
+                let pair = match coin & 3 != 0 && !hot.is_empty() {
+                    true => hot[rng.below(hot.len())] as usize,
+                    false => rng.below(self.pairs.len()),
+                };
+                let [i, j] = self.pairs[pair].ends;
+                let (u, x) = if coin & 4 == 0 { (i, j) } else { (j, i) };
+                let around = if coin & 24 == 0 { u } else { x };
+                let q = near.pick(state.placement.place_of[around as usize], rng);
+                let v = state.placement.task_at[q as usize];
+                if v == u || is_pinned(u) || (v != EMPTY && is_pinned(v)) {
+                    continue;
+                }
+                let delta = state.propose(u as usize, q);
+                if delta > 0.0 {
+                    uphill += delta;
+                    seen += 1;
+                }
+                let accept = delta <= 0.0
+                    || (temperature > 0.0 && {
+                        let x = delta / temperature;
+                        x < 30.0 && rng.unit() < libm::exp(-x)
+                    });
+                state.finish(u as usize, q, accept);
+            }
+            let norm = state.norm();
+            if norm < best.0 * (1.0 - 1e-12) {
+                best = (norm, state.placement.place_of.clone());
+            }
+            let left = 1.0 - (round + 1) as f64 / rounds as f64;
+            temperature = HOT * left * left * uphill / f64::from(seen.max(1));
+            state.unit = state.slowest();
+        }
+        best.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::engine::{Distance, seeded};
+    use crate::mapping::refinement::ListNear;
+    use crate::matrix::Traffic;
+    use crate::metrics::predicted_time;
+    use crate::topology::{Topology, parse};
+    use proptest::prelude::*;
+
+    const SPECS: [&str; 6] = [
+        "torus:3x4",
+        "torus:3x4,routing=adaptive",
+        "fattree:2:3:2@2:1,routing=ecmp",
+        "dragonfly:3x2x2",
+        "dragonfly:3x2x2,routing=adaptive",
+        "dragonfly:3x2x2,routing=valiant",
+    ];
+
+    struct Far<'t>(&'t dyn Topology);
+
+    impl Distance for Far<'_> {
+        fn between(&self, a: u32, b: u32) -> i64 {
+            self.0.distance(a as usize, b as usize) as i64
+        }
+    }
+
+    fn matrix(raw: &[(u32, u32, u64)]) -> SparseMatrix {
+        let entry = |&(i, j, bytes)| (i, j, Traffic { bytes, messages: 1 });
+        SparseMatrix::from_entries(10, &raw.iter().map(entry).collect::<Vec<_>>())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// After any swaps, the loads that were updated are those of the placement, and the time is that of `metrics`.
+        #[test]
+        fn updated_loads_are_exact(
+            raw in prop::collection::vec((0u32..10, 0u32..10, 1u64..1000), 1..40),
+            swaps in prop::collection::vec((0usize..10, 0u32..12, any::<bool>()), 1..60),
+            kind in 0usize..6)
+        {
+            let topology = parse(SPECS[kind]).unwrap();
+            let matrix = matrix(&raw);
+            let slots: Vec<u32> = (0..12).collect();
+            let search = TimeSearch::new(&matrix, topology.network().unwrap(), &slots, &[]);
+            let mut state = State::new(&search, &(0..10).collect::<Vec<_>>());
+            let detours = kind == 4;
+            if detours {
+                state.balance();
+            }
+            for (u, q, accept) in swaps {
+                if state.placement.place_of[u] == q {
+                    continue;
+                }
+                let whole = |state: &State<'_, '_>| {
+                    state.load.iter().map(|&load| state.penalty(load)).sum::<f64>()
+                };
+                state.unit = state.slowest().max(1.0);
+                let before = whole(&state);
+                let delta = state.propose(u, q);
+                state.finish(u, q, accept);
+                let after = whole(&state);
+                let want = if accept { before + delta } else { before };
+                prop_assert!((after - want).abs() <= 1e-6 * want.max(1.0), "{} {}", after, want);
+            }
+            let kept = state.load.clone();
+            state.sum();
+            for (a, b) in kept.iter().zip(&state.load) {
+                prop_assert!((a[0] - b[0]).abs() < 1e-6 && (a[1] - b[1]).abs() < 1e-3);
+            }
+            let place_of: Vec<usize> =
+                state.placement.place_of.iter().map(|&p| p as usize).collect();
+            let judged = predicted_time(&matrix, topology.as_ref(), &place_of).unwrap();
+            // The ends may take longer than the links. With detours, the shares are those of the start.
+            if !detours {
+                prop_assert!(state.slowest() <= judged.slowest * (1.0 + 1e-6) + 1e-6);
+                state.unit = state.slowest().max(1e-300);
+                prop_assert!((state.norm() - judged.links).abs() <= 1e-3 * judged.links.max(1.0));
+            }
+        }
+
+        /// By the norm of all links the answer is never worse than the start; what is pinned stays.
+        #[test]
+        fn never_worse_than_the_start(
+            raw in prop::collection::vec((0u32..10, 0u32..10, 1u64..100), 1..40),
+            seed in 0u64..100, kind in 0usize..4)
+        {
+            let topology = parse(SPECS[kind]).unwrap();
+            let matrix = matrix(&raw);
+            let slots: Vec<u32> = (0..12).collect();
+            let pinned: Vec<bool> = (0..10).map(|task| task == 0).collect();
+            let search = TimeSearch::new(&matrix, topology.network().unwrap(), &slots, &pinned);
+            let near = ListNear::scan(&Far(topology.as_ref()), 12, 6);
+            let start: Vec<u32> = (0..10).collect();
+            let budget = Budget::unlimited();
+            let answer = search.lower(&near, start.clone(), 2000, &budget, &mut seeded(seed));
+            prop_assert_eq!(answer[0], 0);
+            let links = |place_of: &[u32]| {
+                let slots: Vec<usize> = place_of.iter().map(|&p| p as usize).collect();
+                predicted_time(&matrix, topology.as_ref(), &slots).unwrap().links
+            };
+            prop_assert!(links(&answer) <= links(&start) * (1.0 + 1e-6));
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! The predicted time of a mapping: the time of the slowest link, slot or node, if all traffic is sent at once.
+//!
+//! The bytes go over the links as the routing of the network spreads them. The unit is the time of a byte on a link of
+//! bandwidth 1. A slot sends and receives with bandwidth 1, and each message costs it what the network charges.
+//!
+//! * Hashed routing: the load of a physical link is random. It counts with its mean and [`DEVIATIONS`] standard
+//!   deviations, because the slowest of many links decides.
+//! * Adaptive routing with detours: a pair of tasks sends more of its bytes over the longer paths for as long as the
+//!   loads on them are lower ([`balanced`]).
+//!
+//! Limits: nothing waits for anything else, and all traffic of the matrix is sent at the same time.
+
+use super::rails::rail_loads;
+use crate::matrix::SparseMatrix;
+use crate::topology::{Network, Routing, Topology};
+
+/// Standard deviations above the mean with which a load counts that a hash decides.
+const DEVIATIONS: f64 = 2.0;
+
+/// Rounds in which pairs choose between shortest paths and detours.
+const ROUNDS: usize = 12;
+
+/// The predicted time, and what decides if it is equal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
+pub struct PredictedTime {
+    /// The time of the slowest link, slot or node.
+    pub slowest: f64,
+    /// The time of all links together: (Σ time^8)^(1/8), in which the slowest ones count most.
+    pub links: f64,
+}
+
+/// The predicted time; `None` if the topology has no links. The caller has checked the mapping.
+pub fn predicted_time(
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+) -> Option<PredictedTime> {
+    let network = topology.network()?;
+    let times = link_times(matrix, network, slot_of_task);
+    let slowest = times.iter().copied().fold(0.0, f64::max);
+    let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
+    let sum: f64 = times.iter().map(|time| (time / slowest.max(f64::MIN_POSITIVE)).powi(8)).sum();
+    let ends = end_time(matrix, topology, network, slot_of_task);
+    Some(PredictedTime {
+        slowest: slowest.max(ends) / unit,
+        links: slowest * libm::pow(sum, 0.125) / unit,
+    })
+}
+
+/// Pairs of slots that exchange data, with the bytes.
+type Flows = Vec<(usize, usize, f64)>;
+
+/// The time of each link.
+fn link_times(matrix: &SparseMatrix, network: &dyn Network, slot_of_task: &[usize]) -> Vec<f64> {
+    let routing = network.routing();
+    let slots = |(i, j): (u32, u32)| (slot_of_task[i as usize], slot_of_task[j as usize]);
+    let flows: Flows = matrix
+        .entries()
+        .filter(|&(i, j, traffic)| traffic.bytes > 0 && slots((i, j)).0 != slots((i, j)).1)
+        .map(|(i, j, traffic)| (slots((i, j)).0, slots((i, j)).1, traffic.bytes as f64))
+        .collect();
+    let mut mean = vec![0.0; network.links()];
+    let mut variance = vec![0.0; if routing.is_hashed() { mean.len() } else { 0 }];
+    let mut detours = false;
+    for &(from, to, bytes) in &flows {
+        routing.spread(from, to, &mut |link, share| {
+            mean[link] += bytes * share / network.bandwidth(link);
+            if let Some(variance) = variance.get_mut(link) {
+                let width = bytes / network.bandwidth(link);
+                *variance += width * width * share * (routing.lanes(link) - share).max(0.0);
+            }
+        });
+        detours |= routing.detour(from, to, &mut |_, _| ());
+    }
+    if detours {
+        return balanced(routing.as_ref(), network, &flows, mean);
+    }
+    for (mean, variance) in mean.iter_mut().zip(variance) {
+        *mean += DEVIATIONS * variance.sqrt();
+    }
+    mean
+}
+
+/// The times of the links after pairs have chosen shares for their detours, from the times without detours.
+///
+/// In each round a pair looks at the times of the links, sees which of the two ways is worse, and moves a part of its
+/// bytes to the better way. The parts become smaller from round to round (method of successive averages).
+fn balanced(
+    routing: &dyn Routing,
+    network: &dyn Network,
+    flows: &Flows,
+    mut times: Vec<f64>,
+) -> Vec<f64> {
+    let mut shares = vec![0.0; flows.len()];
+    let norm = |times: &[f64]| times.iter().map(|t| t.powi(8)).sum::<f64>();
+    let mut best = (norm(&times), times.clone());
+    for round in 0..ROUNDS {
+        let top = times.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let price: Vec<f64> = (0..times.len())
+            .map(|link| (times[link] / top).powi(5) / network.bandwidth(link))
+            .collect();
+        let mut next = vec![0.0; times.len()];
+        for (&(from, to, bytes), part) in flows.iter().zip(&mut shares) {
+            let (mut short, mut long) = (0.0, 0.0);
+            routing.spread(from, to, &mut |link, share| short += share * price[link]);
+            let exists = routing.detour(from, to, &mut |link, share| long += share * price[link]);
+            let wanted = f64::from(exists && long < short);
+            *part += (wanted - *part) / (round + 2) as f64;
+            let part = *part;
+            let mut add = |link: usize, share: f64| {
+                next[link] += bytes * share / network.bandwidth(link);
+            };
+            routing.spread(from, to, &mut |link, share| add(link, share * (1.0 - part)));
+            if part > 0.0 {
+                routing.detour(from, to, &mut |link, share| add(link, share * part));
+            }
+        }
+        times = next;
+        let worth = norm(&times);
+        if worth < best.0 {
+            best = (worth, times.clone());
+        }
+    }
+    best.1
+}
+
+/// The time of the slot or node that takes longest to send or to receive.
+fn end_time(
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    network: &dyn Network,
+    slot_of_task: &[usize],
+) -> f64 {
+    let charges = network.charges();
+    let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
+    let nodes = (0..topology.slots()).map(|slot| topology.node_of(slot)).max().map_or(0, |n| n + 1);
+    let mut by_slot = vec![[0.0; 2]; topology.slots()];
+    let mut by_node = vec![[0.0; 2]; nodes];
+    for (i, j, traffic) in matrix.entries().filter(|&(i, j, _)| i != j) {
+        let (from, to) = (slot_of_task[i as usize], slot_of_task[j as usize]);
+        if from == to {
+            continue;
+        }
+        let bytes = traffic.bytes as f64;
+        let mut per_message = charges.message;
+        if charges.hop > 0.0 {
+            network.route(from, to, &mut |_| per_message += charges.hop);
+        }
+        let time = bytes + traffic.messages as f64 * per_message * unit;
+        by_slot[from][0] += time;
+        by_slot[to][1] += time;
+        let (sender, receiver) = (topology.node_of(from), topology.node_of(to));
+        if sender != receiver {
+            by_node[sender][0] += bytes;
+            by_node[receiver][1] += bytes;
+        }
+    }
+    let largest = |ends: &[[f64; 2]]| ends.iter().flatten().copied().fold(0.0, f64::max);
+    let Some(injection) = charges.injection else { return largest(&by_slot) };
+    let rails = rail_loads(matrix, topology, slot_of_task);
+    let busiest = match &rails {
+        Some(rails) => rails.busiest as f64 * unit,
+        None => largest(&by_node),
+    };
+    // Where the limit of the node is known, that of a slot is the cost of its messages alone.
+    let messages = charges.message > 0.0 || charges.hop > 0.0;
+    (busiest / injection).max(if messages { largest(&by_slot) } else { 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Traffic;
+    use crate::topology::parse;
+    use proptest::prelude::*;
+
+    fn matrix(tasks: usize, flows: &[(u32, u32, u64)]) -> SparseMatrix {
+        let entry = |&(i, j, bytes)| (i, j, Traffic { bytes, messages: 2 });
+        SparseMatrix::from_entries(tasks, &flows.iter().map(entry).collect::<Vec<_>>())
+    }
+
+    /// The time with task t on slot t.
+    fn time(spec: &str, flows: &[(u32, u32, u64)]) -> PredictedTime {
+        let topology = parse(spec).unwrap();
+        let order: Vec<usize> = (0..topology.slots()).collect();
+        predicted_time(&matrix(order.len(), flows), topology.as_ref(), &order).unwrap()
+    }
+
+    fn slowest(spec: &str, flows: &[(u32, u32, u64)]) -> f64 {
+        time(spec, flows).slowest
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn two_flows_share_a_link() {
+        let found = time("mesh:4", &[(0, 2, 100), (1, 3, 50)]);
+        assert!(close(found.slowest, 150.0), "{found:?}");
+        let sum = 100f64.powi(8) + 150f64.powi(8) + 50f64.powi(8);
+        assert!(close(found.links, sum.powf(0.125)), "{found:?}");
+        assert!(close(slowest("mesh:4", &[(0, 1, 30), (1, 0, 40)]), 40.0));
+        assert!(close(slowest("mesh:4", &[]), 0.0));
+    }
+
+    /// The slot that receives from both sides takes longer than each link.
+    #[test]
+    fn the_end_of_a_flow_takes_time() {
+        assert!(close(slowest("mesh:3", &[(0, 1, 70), (2, 1, 50)]), 120.0));
+    }
+
+    #[test]
+    fn halves_count_as_halves() {
+        let topology = parse("mesh:4").unwrap();
+        let halves = matrix(4, &[(0, 2, 100), (1, 3, 50)]).counted_in_halves();
+        let found = predicted_time(&halves, topology.as_ref(), &[0, 1, 2, 3]).unwrap();
+        assert!(close(found.slowest, 75.0), "{found:?}");
+    }
+
+    #[test]
+    fn an_adaptive_mesh_uses_both_sides_of_a_square() {
+        let flows = [(0, 3, 100)];
+        let on = |links: f64, bytes: f64| bytes * links.powf(0.125);
+        assert!(close(time("mesh:2x2,routing=adaptive", &flows).links, on(4.0, 50.0)));
+        assert!(close(time("mesh:2x2", &flows).links, on(2.0, 100.0)));
+    }
+
+    /// Two groups of four hosts: each host sends 100 bytes to the other group, whose hosts send none.
+    #[test]
+    fn detours_relieve_the_global_link_of_a_dragonfly() {
+        let flows: Vec<_> = (0..4).map(|k| (k, 4 + k, 100)).collect();
+        assert!(close(slowest("dragonfly:3x2x2", &flows), 400.0));
+        assert!(close(slowest("dragonfly:3x2x2,routing=valiant", &flows), 400.0));
+        // The best is 200: half of the bytes over the third group.
+        let found = slowest("dragonfly:3x2x2,routing=adaptive", &flows);
+        assert!((200.0 - 1e-9..250.0).contains(&found), "{found}");
+    }
+
+    /// Four hosts of a leaf send 100 bytes each over two uplinks.
+    #[test]
+    fn a_hash_may_put_two_flows_on_one_uplink() {
+        let flows: Vec<_> = (0..4).map(|k| (k, 4 + k, 100)).collect();
+        assert!(close(slowest("fattree:4:3:2@2:1", &flows), 200.0));
+        // On one uplink: four times 0 or 100, so a mean of 200 and a standard deviation of 100.
+        let found = slowest("fattree:4:3:2@2:1,routing=ecmp", &flows);
+        assert!(close(found, 200.0 + DEVIATIONS * 100.0), "{found}");
+        // A leaf's own links are single.
+        assert!(close(slowest("fattree:4:3:2@2:1,routing=ecmp", &[(0, 1, 100)]), 100.0));
+    }
+
+    #[test]
+    fn a_node_sends_as_fast_as_its_injection() {
+        let flows = [(0, 1, 100), (0, 2, 60), (2, 1, 20)];
+        assert!(close(slowest("torus:4", &flows), 160.0));
+        assert!(close(slowest("torus:4,injection=0.5", &flows), 320.0));
+        // The link from 1 to 2 carries both flows; then the nodes decide.
+        let flows = [(0, 2, 100), (1, 3, 100)];
+        assert!(close(slowest("torus:4,injection=2", &flows), 200.0));
+        assert!(close(slowest("torus:4,injection=0.25", &flows), 400.0));
+    }
+
+    #[test]
+    fn messages_cost_by_number_and_by_way() {
+        // 2 messages of 10 + 2 * 5.
+        assert!(close(slowest("mesh:4,message=10,hop=5", &[(0, 2, 100)]), 140.0));
+        assert!(close(slowest("mesh:4,message=10", &[(0, 2, 100)]), 120.0));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        /// The loads of all links are bytes times path lengths, under every routing that uses shortest paths.
+        #[test]
+        fn loads_are_bytes_times_path_lengths(
+            raw in prop::collection::vec((0u32..12, 0u32..12, 1u64..1000), 1..40), kind in 0usize..6)
+        {
+            let spec = [
+                "torus:4x3", "torus:4x3,routing=adaptive", "mesh:3x2x2", "dragonfly:3x2x2",
+                "mesh:3x4,routing=adaptive", "hypercube:4,routing=adaptive",
+            ][kind];
+            let topology = parse(spec).unwrap();
+            let matrix = matrix(12, &raw);
+            let order: Vec<usize> = (0..12).rev().collect();
+            let network = topology.network().unwrap();
+            let times = link_times(&matrix, network, &order);
+            let loads: f64 =
+                times.iter().enumerate().map(|(link, time)| time * network.bandwidth(link)).sum();
+            let mut wanted = 0.0;
+            for (i, j, traffic) in matrix.entries() {
+                let (a, b) = (order[i as usize], order[j as usize]);
+                network.route(a, b, &mut |_| wanted += traffic.bytes as f64);
+            }
+            prop_assert!((loads - wanted).abs() <= 1e-6 * wanted.max(1.0), "{} {}", loads, wanted);
+            let found = predicted_time(&matrix, topology.as_ref(), &order).unwrap();
+            let top = times.iter().copied().fold(0.0, f64::max);
+            prop_assert!(found.slowest >= top && found.links >= top * (1.0 - 1e-9));
+        }
+    }
+}

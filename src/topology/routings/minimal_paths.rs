@@ -1,0 +1,134 @@
+//! Meshes and tori: the bytes of a pair over all of its shortest paths.
+//!
+//! A model of routing that chooses, hop by hop, a dimension in which the message still has to go. Every shortest path
+//! carries the same share. At a point from which `r` hops are left, `r_k` of them in dimension k, the share `r_k / r`
+//! of the bytes therefore goes on in dimension k. Where both directions of a dimension are equally long, each
+//! carries half.
+//!
+//! Limit: a box of more than [`MOST_POINTS`] points between two slots is not walked through. Then each of the orders
+//! of the dimensions that begin with another one and go on in turn carries an equal share.
+
+use crate::topology::{Grid, Routing};
+
+/// The largest box whose points are visited one by one.
+const MOST_POINTS: usize = 1024;
+
+/// Routing over all shortest paths of a grid.
+pub(super) struct MinimalPaths<'a>(pub(super) &'a Grid);
+
+/// The way in one dimension: the dimension, its steps, and its direction.
+#[derive(Debug, Clone, Copy)]
+struct Leg {
+    dimension: usize,
+    steps: usize,
+    up: bool,
+}
+
+impl Routing for MinimalPaths<'_> {
+    fn name(&self) -> &'static str {
+        "adaptive"
+    }
+
+    fn spread(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) {
+        let grid = self.0;
+        let (a, b) = (grid.coordinates(from), grid.coordinates(to));
+        let mut legs: Vec<Leg> = Vec::with_capacity(a.len());
+        // Dimensions in which both directions are equally long.
+        let mut halves = Vec::new();
+        for (dimension, (&x, &y)) in a.iter().zip(b).enumerate() {
+            let length = grid.dims()[dimension] as u32;
+            let steps = grid.along(dimension, x, y);
+            if steps == 0 {
+                continue;
+            }
+            let wraps = grid.wrap()[dimension];
+            let up = if wraps { (y + length - x) % length == steps } else { y > x };
+            if wraps && 2 * steps == length {
+                halves.push(legs.len());
+            }
+            legs.push(Leg { dimension, steps: steps as usize, up });
+        }
+        // Above this number the ways are so many that the direction of the rest hardly matters.
+        halves.truncate(6);
+        let share = 1.0 / (1u32 << halves.len()) as f64;
+        for turns in 0..1u32 << halves.len() {
+            for (bit, &leg) in halves.iter().enumerate() {
+                legs[leg].up = turns >> bit & 1 == 1;
+            }
+            self.directed(from, &legs, share, visit);
+        }
+    }
+}
+
+impl MinimalPaths<'_> {
+    /// The shortest paths with given directions.
+    fn directed(&self, from: usize, legs: &[Leg], share: f64, visit: &mut dyn FnMut(usize, f64)) {
+        let points = legs.iter().try_fold(1usize, |all, leg| all.checked_mul(leg.steps + 1));
+        match points {
+            _ if legs.len() < 2 => self.in_order(from, legs, 0, share, visit),
+            Some(points) if points <= MOST_POINTS => self.box_of(from, legs, points, share, visit),
+            _ => {
+                let part = share / legs.len() as f64;
+                (0..legs.len()).for_each(|first| self.in_order(from, legs, first, part, visit));
+            }
+        }
+    }
+
+    /// One dimension after the other, beginning with `first`.
+    fn in_order(
+        &self,
+        from: usize,
+        legs: &[Leg],
+        first: usize,
+        share: f64,
+        visit: &mut dyn FnMut(usize, f64),
+    ) {
+        let mut at = from;
+        for leg in legs[first..].iter().chain(&legs[..first]) {
+            for _ in 0..leg.steps {
+                visit(self.0.link(at, leg.dimension, leg.up), share);
+                at = self.0.step(at, leg.dimension, leg.up).unwrap_or(at);
+            }
+        }
+    }
+
+    /// All points of the box between two slots, in an order in which each comes after those from which bytes reach it.
+    fn box_of(
+        &self,
+        from: usize,
+        legs: &[Leg],
+        points: usize,
+        share: f64,
+        visit: &mut dyn FnMut(usize, f64),
+    ) {
+        let mut shares = vec![0.0; points];
+        shares[0] = share;
+        let mut done = vec![0usize; legs.len()];
+        let mut slots = vec![from; points];
+        let mut left: usize = legs.iter().map(|leg| leg.steps).sum();
+        for point in 0..points {
+            let mut stride = points;
+            for (leg, &done) in legs.iter().zip(&done) {
+                stride /= leg.steps + 1;
+                let to_go = leg.steps - done;
+                if to_go > 0 {
+                    let part = shares[point] * to_go as f64 / left as f64;
+                    visit(self.0.link(slots[point], leg.dimension, leg.up), part);
+                    shares[point + stride] += part;
+                    let next = self.0.step(slots[point], leg.dimension, leg.up);
+                    slots[point + stride] = next.unwrap_or(slots[point]);
+                }
+            }
+            // The next point: the last count that does not begin again grows.
+            for (leg, done) in legs.iter().zip(&mut done).rev() {
+                if *done < leg.steps {
+                    *done += 1;
+                    left -= 1;
+                    break;
+                }
+                left += *done;
+                *done = 0;
+            }
+        }
+    }
+}
