@@ -18,7 +18,7 @@ named_enum! {
         /// No bound.
         #[default]
         Off = "off",
-        /// A bound in a small part of the time of a mapping.
+        /// A bound that is found soon, in a few rounds.
         Quick = "quick",
         /// The largest bound that is known how to find.
         Best = "best",

@@ -49,7 +49,8 @@ pub(super) fn parsed<T: Send>(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 1..cores.min(pieces.len()).min(MOST_THREADS) {
-            scope.spawn(work);
+            // If the system has no further thread, those that there are do the work.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
