@@ -97,8 +97,8 @@ fn matrix_of(graph: &Graph) -> SparseMatrix {
     SparseMatrix::from_entries(graph.vertices(), &entries)
 }
 
-/// Cells of a quadtree over a square of 2^12 units, the cells on a circle refined, renumbered at random. Exactly `wanted`
-/// cells, by uniting none: the last refinements are left out.
+/// Cells of a quadtree over a square of 2^12 units, the cells on a circle refined, renumbered at random. A refinement adds
+/// three cells, so up to two of the `wanted` tasks have no cell and no traffic.
 fn amr(wanted: usize) -> Graph {
     const SIDE: u32 = 1 << 12;
     let mut cells: Vec<(u32, u32, u32)> = vec![(0, 0, SIDE)];
@@ -140,13 +140,7 @@ fn amr(wanted: usize) -> Graph {
     Graph::from_edges(wanted, &edges)
 }
 
+/// Seconds of processor time that this process has used.
 fn cpu_seconds() -> f64 {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: getrusage fills the whole struct it is given.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    rankweave::base::clock::cpu_time().as_secs_f64()
 }

@@ -67,15 +67,9 @@ fn some_slots(all: usize, wanted: usize) -> Vec<usize> {
     slots
 }
 
+/// Seconds of processor time that this process has used.
 fn cpu_seconds() -> f64 {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: getrusage fills the whole struct it is given.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    rankweave::base::clock::cpu_time().as_secs_f64()
 }
 
 fn peak_mib() -> u64 {

@@ -10,16 +10,9 @@ use rankweave::matrix::{Graph, SparseMatrix, Traffic, synthetic::pattern};
 use rankweave::metrics::{Evaluation, evaluate};
 use rankweave::topology::{Topology, Tree, parse};
 
-/// CPU seconds that this process has used.
+/// Seconds of processor time that this process has used.
 fn cpu_seconds() -> f64 {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is a valid, zeroed rusage that the call fills.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    rankweave::base::clock::cpu_time().as_secs_f64()
 }
 
 /// An undirected graph as a matrix: half of each weight either way.

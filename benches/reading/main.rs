@@ -19,16 +19,9 @@ type Failure = Box<dyn std::error::Error>;
 
 const FORMATS: [&str; 4] = ["metis", "mtx", "csv", "record"];
 
-/// CPU seconds of this process so far.
+/// Seconds of processor time that this process has used.
 fn cpu_seconds() -> f64 {
-    // SAFETY: getrusage fills the whole struct it is given.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    rankweave::base::clock::cpu_time().as_secs_f64()
 }
 
 /// What a call returns, its CPU seconds and its wall time.

@@ -31,15 +31,9 @@ fn loads(tasks: usize) -> Vec<u64> {
     (0..tasks as u64).map(|task| 1 + (task.wrapping_mul(2_654_435_761) >> 7) % 20).collect()
 }
 
+/// Seconds of processor time that this process has used.
 fn cpu_seconds() -> f64 {
-    // SAFETY: getrusage fills the whole struct it is given.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-    seconds(usage.ru_utime)
+    rankweave::base::clock::cpu_time().as_secs_f64()
 }
 
 /// Writes each pattern as a METIS graph, with its loads beside it.

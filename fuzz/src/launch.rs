@@ -4,7 +4,7 @@
 use rankweave::allocation::filling::{Filling, host_of_rank};
 use rankweave::allocation::{batch_system, host_file, host_list};
 use rankweave::launch::PlacedRanks;
-use rankweave::options::{Settings, TABLE};
+use rankweave::options::{SettingFile, Settings, TABLE};
 use rankweave::store::{build_id, identity};
 use std::io::Cursor;
 use std::path::Path;
@@ -17,6 +17,22 @@ pub fn settings(bytes: &[u8]) {
         values.get(k).cloned()
     });
     assert!(errors.iter().all(|error| error.place().is_some()));
+}
+
+/// A setting file of any content gives settings, each of which is understood, or an error with its place and advice.
+pub fn setting_file(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let variable =
+        |name: &str| name.len().is_multiple_of(2).then(|| "/value/of/a/variable".to_string());
+    match SettingFile::of_text(Path::new("rankweave.toml"), &text, variable) {
+        Ok(file) => {
+            let mut settings = Settings::default();
+            for (option, value) in &file.values {
+                assert!(settings.set(option.name, value).is_ok(), "{} {value}", option.name);
+            }
+        }
+        Err(error) => assert!(error.place().is_some() && error.advice().is_some(), "{error}"),
+    }
 }
 
 /// An executable of any content and any command line give an identity or an error.

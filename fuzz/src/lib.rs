@@ -4,6 +4,7 @@
 //! `tests/rust/fuzz_seeds.rs` includes this file as a module and gives every file in `seeds` to its target.
 //! Therefore nothing here may depend on libFuzzer.
 
+mod bounds;
 mod formats;
 mod launch;
 pub mod limits;
@@ -19,6 +20,7 @@ pub type Target = fn(&[u8]);
 
 /// All targets. Each has a program of the same name in `fuzz_targets`.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("certificate", bounds::certificate),
     ("fabric_cabling", |bytes| topology::of_kind("cabling", bytes)),
     ("fabric_detect", |bytes| topology::of_kind("fabric", bytes)),
     ("fabric_flux", |bytes| topology::of_kind("flux", bytes)),
@@ -44,6 +46,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("machine", machine::description),
     ("mapping", mapping::algorithm),
     ("measured_network", store::network_file),
+    ("setting_file", launch::setting_file),
     ("settings", launch::settings),
     ("spill", store::spill_file),
     ("store", store::record_file),

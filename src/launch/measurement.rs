@@ -164,8 +164,9 @@ impl LaunchRecorder {
         }
         let sources = not_yet.asked(&self.settings, placement);
         let used = sources.used();
-        facts.is_measured = used == Some(MEASURED) || self.was_measured_just_now(placement);
         let knows_all = sources.know_all_nodes();
+        facts.is_measured =
+            used == Some(MEASURED) || !knows_all && self.was_measured_just_now(placement);
         facts.is_described |= knows_all && used.is_some_and(|source| source != MEASURED);
         if let Some(matrix) = self.matrix.as_ref().filter(|_| !knows_all) {
             facts.possible_gain = possible_gain(matrix, &placement.node_of_process);

@@ -166,15 +166,16 @@ impl SparseMatrix {
         if offsets[tasks] == 0 {
             return SparseMatrix::empty(tasks);
         }
-        let (mut columns, mut cells) = (Vec::new(), Vec::new());
+        let count = offsets[tasks];
+        let (mut columns, mut cells) = (Vec::with_capacity(count), Vec::with_capacity(count));
         if entries.windows(2).all(|two| (two[0].0, two[0].1) < (two[1].0, two[1].1)) {
             columns.extend(kept().map(|entry| entry.1));
             cells.extend(kept().map(|entry| entry.2));
             return SparseMatrix { rows: Rows::At(offsets), columns, cells, halves: false };
         }
         let mut next = offsets.clone();
-        columns.resize(offsets[tasks], 0);
-        cells.resize(offsets[tasks], Traffic::default());
+        columns.resize(count, 0);
+        cells.resize(count, Traffic::default());
         for &(i, j, traffic) in kept() {
             let at = &mut next[i as usize];
             (columns[*at], cells[*at]) = (j, traffic);

@@ -13,6 +13,7 @@ mod validate;
 pub use byte_sum::ByteSum;
 pub use evaluation::{Evaluation, evaluate};
 pub use rails::{RailLoad, RailLoads, rail_loads};
+pub(crate) use time::DEVIATIONS;
 pub use time::{PredictedTime, predicted_time};
 pub use validate::check_mapping;
 

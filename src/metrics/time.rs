@@ -15,7 +15,7 @@ use crate::matrix::SparseMatrix;
 use crate::topology::{Network, Routing, Topology};
 
 /// Standard deviations above the mean with which a load counts that a hash decides.
-const DEVIATIONS: f64 = 2.0;
+pub(crate) const DEVIATIONS: f64 = 2.0;
 
 /// Rounds in which pairs choose between shortest paths and detours.
 const ROUNDS: usize = 12;

@@ -64,9 +64,20 @@ impl SettingFile {
         let text = String::from_utf8(bytes).map_err(|_| {
             Error::new(ErrorKind::Format, "the file is not text").at(path.display())
         })?;
-        let values = parse(&text, variable)
+        SettingFile::of_text(path, &text, variable).map(Some)
+    }
+
+    /// The settings in the text of a file. `path` is for messages; the rest is as with [`SettingFile::read`].
+    ///
+    /// Errors: the text is not TOML, or an option or its value is wrong.
+    pub fn of_text(
+        path: &Path,
+        text: &str,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<SettingFile> {
+        let values = parse(text, variable)
             .map_err(|(line, error)| error.at(format!("{}, line {line}", path.display())))?;
-        Ok(Some(SettingFile { path: path.into(), values }))
+        Ok(SettingFile { path: path.into(), values })
     }
 
     /// The value of an option in this file.

@@ -23,6 +23,7 @@ mod cpuset;
 mod device;
 mod distance_matrix;
 mod dragonfly;
+mod forwarded;
 mod gpu_system;
 mod graph_routes;
 mod grid;

@@ -1,6 +1,7 @@
 //! A topology whose nodes have rails.
 
-use super::{Grid, Network, Rails, Topology, Tree};
+use super::forwarded::forwarded;
+use super::{Network, Rails, Topology};
 
 /// Another topology, with the rails of its slots. Everything else is that of the other topology.
 pub struct WithRails {
@@ -19,48 +20,14 @@ impl WithRails {
 }
 
 impl Topology for WithRails {
+    forwarded!();
+
     fn name(&self) -> String {
         self.topology.name()
     }
 
-    fn slots(&self) -> usize {
-        self.topology.slots()
-    }
-
-    fn distance(&self, a: usize, b: usize) -> u64 {
-        self.topology.distance(a, b)
-    }
-
-    fn distance_bounds(&self) -> (u64, u64) {
-        self.topology.distance_bounds()
-    }
-
-    fn distances(&self, from: usize, to: &[usize], out: &mut [u64]) {
-        self.topology.distances(from, to, out);
-    }
-
-    fn as_tree(&self) -> Option<&Tree> {
-        self.topology.as_tree()
-    }
-
-    fn as_grid(&self) -> Option<&Grid> {
-        self.topology.as_grid()
-    }
-
-    fn as_part_of_grid(&self) -> Option<(&Grid, &[usize])> {
-        self.topology.as_part_of_grid()
-    }
-
     fn network(&self) -> Option<&dyn Network> {
         self.topology.network()
-    }
-
-    fn node_of(&self, slot: usize) -> usize {
-        self.topology.node_of(slot)
-    }
-
-    fn slot_name(&self, slot: usize) -> Option<&str> {
-        self.topology.slot_name(slot)
     }
 
     fn rails(&self) -> Option<&Rails> {

@@ -67,7 +67,9 @@ impl BoundArgs {
         let found =
             bounds::find(&instance.matrix, topology, &instance.slots, capacity, objective, effort)?;
         if let (Some(path), Some(certificate)) = (&self.certificate, &found) {
-            let text = serde_json::to_string(certificate).unwrap_or_default();
+            let text = serde_json::to_string(certificate).map_err(|e| {
+                Error::new(ErrorKind::Format, format!("cannot encode the certificate: {e}"))
+            })?;
             output::write_to(Some(path.as_path()), |out| {
                 writeln!(out, "{text}").map_err(crate::formats::write_error)
             })?;

@@ -40,7 +40,9 @@ pub(in crate::cli) fn apply(words: &[OsString]) {
             }
         };
         for (option, value) in &file.values {
-            if variable(option.env).is_none() {
+            if std::env::var_os(option.env)
+                .is_none_or(|set| set.to_string_lossy().trim().is_empty())
+            {
                 // SAFETY: the caller says that this process has no other thread yet, so nothing reads the
                 // environment at the same time.
                 unsafe { std::env::set_var(option.env, value) };

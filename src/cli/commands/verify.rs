@@ -1,6 +1,7 @@
 //! `rankweave verify`: checks the certificate of a lower bound, and compares a mapping with it.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use crate::bounds::{self, Certificate};
 use crate::cli::arguments::bound::{check_slots, in_words, most_on_a_slot};
 use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue};
@@ -16,6 +17,9 @@ const EXAMPLES: &str = "\
 Examples:
   rankweave map --matrix app.graph --topology torus:8x8x8 --out order.txt --certificate bound.json
   rankweave verify --matrix app.graph --topology torus:8x8x8 --mapping order.txt bound.json";
+
+/// The largest certificate that is read.
+const LARGEST: u64 = 4 << 30;
 
 /// Check the certificate of a lower bound, and how far a mapping is above the bound
 ///
@@ -39,11 +43,11 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let at = |e: Error| e.at(self.certificate.display());
-        let text = std::fs::read_to_string(&self.certificate).map_err(|e| {
-            at(Error::new(ErrorKind::Io, format!("this file cannot be read: {e}")))
+        let bytes = file::read(&self.certificate, LARGEST).map_err(|e| {
+            Error::io("cannot read the certificate", &self.certificate, &e)
                 .advise("give the file that 'rankweave map --certificate FILE' wrote")
         })?;
-        let certificate: Certificate = serde_json::from_str(&text).map_err(|e| {
+        let certificate: Certificate = serde_json::from_slice(&bytes).map_err(|e| {
             at(Error::new(ErrorKind::Format, format!("this is no certificate: {e}")))
                 .advise("give the file that 'rankweave map --certificate FILE' wrote")
         })?;

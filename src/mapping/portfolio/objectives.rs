@@ -11,6 +11,33 @@ use crate::mapping::refinement::{
     near_of,
 };
 use crate::mapping::{Budget, Objective, Preset};
+use crate::matrix::SparseMatrix;
+use crate::topology::Network;
+use std::borrow::Cow;
+
+/// What a search over links works on.
+struct OfLinks<'a> {
+    network: &'a dyn Network,
+    matrix: Cow<'a, SparseMatrix>,
+    /// By task: it keeps its place.
+    pinned: Vec<bool>,
+    /// Proposals in all.
+    steps: u64,
+}
+
+impl<'a> OfLinks<'a> {
+    /// `None` if the topology has no links.
+    fn new(prepared: &Prepared<'a, '_>, preset: Preset) -> Option<OfLinks<'a>> {
+        let problem = prepared.problem;
+        let n = problem.tasks();
+        Some(OfLinks {
+            network: problem.topology().network()?,
+            matrix: directed(problem.graph(), problem.traffic()),
+            pinned: (0..n).map(|task| problem.fixed_place(task).is_some()).collect(),
+            steps: Effort::new(preset, n, prepared.tree.is_some()).congestion_steps,
+        })
+    }
+}
 
 /// Lowers the load of the most loaded link. Takes and returns the place of each task. `None` if the topology has no
 /// links.
@@ -20,14 +47,9 @@ pub(super) fn lower_links(
     place_of: Vec<u32>,
     budget: &Budget,
 ) -> Option<Vec<u32>> {
-    let problem = prepared.problem;
-    let network = problem.topology().network()?;
-    let matrix = directed(problem.graph(), problem.traffic());
-    let by_volume = problem.objective() != Objective::Mmc;
-    let links = Links::new(&matrix, network, problem.places(), by_volume);
-    let n = problem.tasks();
-    let pinned: Vec<bool> = (0..n).map(|task| problem.fixed_place(task).is_some()).collect();
-    let steps = Effort::new(preset, n, prepared.tree.is_some()).congestion_steps;
+    let OfLinks { network, matrix, pinned, steps } = OfLinks::new(prepared, preset)?;
+    let by_volume = prepared.problem.objective() != Objective::Mmc;
+    let links = Links::new(&matrix, network, prepared.problem.places(), by_volume);
     let mut rng = prepared.rng.fork(0xc0);
     let search = LinkSearch { links: &links, pinned: &pinned, steps, budget };
     Some(match near_of(prepared) {
@@ -44,14 +66,9 @@ pub(super) fn lower_times(
     place_of: Vec<u32>,
     budget: &Budget,
 ) -> Option<Vec<u32>> {
-    let problem = prepared.problem;
-    let network = problem.topology().network()?;
-    let matrix = directed(problem.graph(), problem.traffic());
-    let n = problem.tasks();
-    let pinned: Vec<bool> = (0..n).map(|task| problem.fixed_place(task).is_some()).collect();
-    let steps = Effort::new(preset, n, prepared.tree.is_some()).congestion_steps;
+    let OfLinks { network, matrix, pinned, steps } = OfLinks::new(prepared, preset)?;
     let mut rng = prepared.rng.fork(0x7e);
-    let search = TimeSearch::new(&matrix, network, problem.places(), &pinned);
+    let search = TimeSearch::new(&matrix, network, prepared.problem.places(), &pinned);
     Some(match near_of(prepared) {
         Nearness::Tree(near) => search.lower(&near, place_of, steps, budget, &mut rng),
         Nearness::List(near) => search.lower(&near, place_of, steps, budget, &mut rng),

@@ -6,6 +6,7 @@
 //! messages pass one of the most loaded links. The best state by the true maximum is the answer.
 //! Works on directed traffic and on any topology with static routes.
 
+use super::link_annealing::{LinkState, Proposals, ROUND, penalty};
 use super::near::Near;
 use crate::mapping::Budget;
 use crate::mapping::engine::{EMPTY, Maxima, Placement, Rng};
@@ -82,6 +83,34 @@ impl State<'_, '_> {
         });
     }
 
+    fn penalty(&self, load: f64) -> f64 {
+        penalty((load / self.unit).max(0.0))
+    }
+
+    /// Pairs that pass the most loaded links.
+    fn hot_pairs(&mut self, out: &mut Vec<u32>) {
+        let mut hot = Vec::new();
+        self.maxima.at_least(0.9 * self.maxima.top(), &mut hot);
+        let mut is_hot = vec![false; self.load.len()];
+        hot.iter().for_each(|&l| is_hot[l as usize] = true);
+        out.clear();
+        let links = self.links;
+        let slot = |t: u32| links.slot(self.placement.place_of[t as usize]);
+        for (k, &(i, j, _)) in links.pairs.iter().enumerate() {
+            let mut passes = false;
+            links.network.route(slot(i), slot(j), &mut |link| passes |= is_hot[link]);
+            if passes {
+                out.push(k as u32);
+            }
+        }
+    }
+}
+
+impl LinkState for State<'_, '_> {
+    fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
     /// Collects the changes of the links' loads for a swap: task `u` to place `q`, and a task on `q` to
     /// the place of `u`. Returns the change of the objective.
     fn propose(&mut self, u: usize, q: u32) -> f64 {
@@ -117,16 +146,6 @@ impl State<'_, '_> {
         self.touched.iter().map(change).sum()
     }
 
-    #[inline]
-    fn penalty(&self, load: f64) -> f64 {
-        let x = (load / self.unit).max(0.0);
-        let x2 = x * x;
-        let x4 = x2 * x2;
-        // The linear part keeps the total traffic low on links that are far below the maximum.
-        x4 * x4 + LINEAR * x
-    }
-
-    /// Carries the proposal out, or forgets it.
     fn finish(&mut self, u: usize, q: u32, accept: bool) {
         for k in 0..self.touched.len() {
             let link = self.touched[k] as usize;
@@ -141,35 +160,7 @@ impl State<'_, '_> {
             self.placement.swap(u, q);
         }
     }
-
-    /// Pairs that pass the most loaded links.
-    fn hot_pairs(&mut self, out: &mut Vec<u32>) {
-        let mut hot = Vec::new();
-        self.maxima.at_least(0.9 * self.maxima.top(), &mut hot);
-        let mut is_hot = vec![false; self.load.len()];
-        hot.iter().for_each(|&l| is_hot[l as usize] = true);
-        out.clear();
-        let links = self.links;
-        let slot = |t: u32| links.slot(self.placement.place_of[t as usize]);
-        for (k, &(i, j, _)) in links.pairs.iter().enumerate() {
-            let mut passes = false;
-            links.network.route(slot(i), slot(j), &mut |link| passes |= is_hot[link]);
-            if passes {
-                out.push(k as u32);
-            }
-        }
-    }
 }
-
-/// Weight of the total traffic in the objective, relative to the term for the most loaded links
-/// (`State::penalty`). Without the total traffic, hop-bytes rise by half for the same maximum.
-const LINEAR: f64 = 0.03;
-
-/// First temperature, in mean uphill steps of the proposals.
-const HOT: f64 = 0.005;
-
-/// Proposals between two looks at which pairs pass hot links.
-const ROUND: u64 = 512;
 
 /// The search: its links, the tasks that stay, and its length.
 pub(crate) struct LinkSearch<'a, 'b> {
@@ -220,7 +211,7 @@ impl LinkSearch<'_, '_> {
     pub(crate) fn lower<N: Near>(&self, near: &N, place_of: Vec<u32>, rng: &mut Rng) -> Vec<u32> {
         let links = self.links;
         let Some(mut state) = State::new(links, &place_of) else { return place_of };
-        let is_pinned = |t: u32| self.pinned.get(t as usize).copied().unwrap_or(false);
+        let proposals = Proposals { near, pinned: self.pinned, pairs: links.pairs.len() };
         let mut best = (state.unit, place_of);
         let mut hot = Vec::new();
         let mut temperature = 0.0;
@@ -232,48 +223,18 @@ impl LinkSearch<'_, '_> {
             }
             self.budget.report("congestion", round, rounds);
             state.hot_pairs(&mut hot);
-            let (mut uphill, mut seen) = (0.0, 0u32);
-            for _ in 0..ROUND {
-                let coin = rng.next_u64();
-                let pair = if coin & 3 != 0 && !hot.is_empty() {
-                    hot[rng.below(hot.len())]
-                } else {
-                    rng.below(links.pairs.len()) as u32
-                };
-                let (i, j, _) = links.pairs[pair as usize];
-                let (u, x) = if coin & 4 == 0 { (i, j) } else { (j, i) };
-                // A place near a partner, or near the task itself, which changes the routes.
-                let around = if coin & 24 == 0 { u } else { x };
-                let q = near.pick(state.placement.place_of[around as usize], rng);
-                let v = state.placement.task_at[q as usize];
-                if v == u || is_pinned(u) || (v != EMPTY && is_pinned(v)) {
-                    continue;
-                }
-                let delta = state.propose(u as usize, q);
-                if delta > 0.0 {
-                    uphill += delta;
-                    seen += 1;
-                }
-                let accept =
-                    delta <= 0.0 || (temperature > 0.0 && draw_below(delta / temperature, rng));
-                state.finish(u as usize, q, accept);
-                if accept && state.maxima.top() < best.0 * (1.0 - 1e-12) {
+            let ends = |pair: usize| (links.pairs[pair].0, links.pairs[pair].1);
+            let uphill = proposals.round(&mut state, (&hot, temperature), ends, rng, |state| {
+                if state.maxima.top() < best.0 * (1.0 - 1e-12) {
                     best = (state.maxima.top(), state.placement.place_of.clone());
                 }
-            }
-            // The mean uphill step of the round sets the scale. The temperature falls to zero.
-            let left = 1.0 - (round + 1) as f64 / rounds as f64;
-            temperature = HOT * left * left * uphill / f64::from(seen.max(1));
+            });
+            temperature = uphill.temperature(round, rounds);
             // The unit follows the maximum, so the power neither overflows nor becomes 0.
             state.unit = state.maxima.top().max(best.0 * 0.5);
         }
         best.1
     }
-}
-
-/// True with probability e^−x. Draws no number if the probability is close to 0.
-fn draw_below(x: f64, rng: &mut Rng) -> bool {
-    x < 30.0 && rng.unit() < libm::exp(-x)
 }
 
 #[cfg(test)]

@@ -6,20 +6,14 @@
 //! balanced the links when the round began.
 //! The answer is the best state by the norm (Σ time^8)^(1/8). The caller compares it with others by `metrics`.
 
+use super::link_annealing::{LinkState, Proposals, ROUND, penalty};
 use super::near::Near;
 use crate::mapping::Budget;
 use crate::mapping::engine::{EMPTY, Placement, Rng};
 use crate::matrix::SparseMatrix;
+use crate::metrics::DEVIATIONS;
 use crate::topology::{Network, Routing};
 
-/// Standard deviations with which a hashed load counts; as in `metrics`.
-const DEVIATIONS: f64 = 2.0;
-/// Weight of all times together, relative to that of the slowest links.
-const LINEAR: f64 = 0.03;
-/// First temperature, in mean uphill steps of the proposals.
-const HOT: f64 = 0.005;
-/// Proposals between two looks at which pairs pass slow links.
-const ROUND: u64 = 512;
 /// Looks at the detours in one search.
 const BALANCED: u64 = 6;
 
@@ -194,10 +188,7 @@ impl<'s, 'a> State<'s, 'a> {
     }
 
     fn penalty(&self, load: Load) -> f64 {
-        let x = time(load) / self.unit;
-        let x2 = x * x;
-        let x4 = x2 * x2;
-        x4 * x4 + LINEAR * x
+        penalty(time(load) / self.unit)
     }
 
     fn route(&mut self, from: u32, to: u32, weight: [f64; 2]) {
@@ -212,7 +203,28 @@ impl<'s, 'a> State<'s, 'a> {
         });
     }
 
-    /// The change of the objective if task `u` and what is on place `q` change places.
+    /// Pairs that pass one of the slowest links.
+    fn hot_pairs(&self, out: &mut Vec<u32>) {
+        out.clear();
+        let least = 0.9 * self.slowest();
+        for (k, pair) in (0..).zip(&self.search.pairs) {
+            let [from, to] = pair.ends.map(|task| self.placement.place_of[task as usize]);
+            let mut passes = false;
+            self.search.loads(from, to, [pair.bytes, self.detours[k as usize]], &mut |link, _| {
+                passes |= time(self.load[link]) >= least;
+            });
+            if passes {
+                out.push(k);
+            }
+        }
+    }
+}
+
+impl LinkState for State<'_, '_> {
+    fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
     fn propose(&mut self, u: usize, q: u32) -> f64 {
         self.touched.clear();
         self.proposal = self.proposal.wrapping_add(1);
@@ -249,7 +261,6 @@ impl<'s, 'a> State<'s, 'a> {
         sum
     }
 
-    /// Carries the proposal out, or forgets it.
     fn finish(&mut self, u: usize, q: u32, accept: bool) {
         for &link in &self.touched {
             let change = std::mem::take(&mut self.change[link as usize]);
@@ -260,22 +271,6 @@ impl<'s, 'a> State<'s, 'a> {
         }
         if accept {
             self.placement.swap(u, q);
-        }
-    }
-
-    /// Pairs that pass one of the slowest links.
-    fn hot_pairs(&self, out: &mut Vec<u32>) {
-        out.clear();
-        let least = 0.9 * self.slowest();
-        for (k, pair) in (0..).zip(&self.search.pairs) {
-            let [from, to] = pair.ends.map(|task| self.placement.place_of[task as usize]);
-            let mut passes = false;
-            self.search.loads(from, to, [pair.bytes, self.detours[k as usize]], &mut |link, _| {
-                passes |= time(self.load[link]) >= least;
-            });
-            if passes {
-                out.push(k);
-            }
         }
     }
 }
@@ -297,7 +292,7 @@ impl TimeSearch<'_> {
         }
         let work = (12.0 / self.links_per_pair(&place_of).max(1.0)).min(1.0);
         let rounds = ((steps as f64 * work) as u64).div_ceil(ROUND).max(1);
-        let is_pinned = |t: u32| self.pinned.get(t as usize).copied().unwrap_or(false);
+        let proposals = Proposals { near, pinned: self.pinned, pairs: self.pairs.len() };
         let mut best = (state.norm(), place_of);
         let (mut hot, mut temperature) = (Vec::new(), 0.0);
         for round in 0..rounds {
@@ -314,39 +309,13 @@ impl TimeSearch<'_> {
                 break;
             }
             state.hot_pairs(&mut hot);
-            let (mut uphill, mut seen) = (0.0, 0u32);
-            for _ in 0..ROUND {
-                let coin = rng.next_u64();
-                let pair = match coin & 3 != 0 && !hot.is_empty() {
-                    true => hot[rng.below(hot.len())] as usize,
-                    false => rng.below(self.pairs.len()),
-                };
-                let [i, j] = self.pairs[pair].ends;
-                let (u, x) = if coin & 4 == 0 { (i, j) } else { (j, i) };
-                let around = if coin & 24 == 0 { u } else { x };
-                let q = near.pick(state.placement.place_of[around as usize], rng);
-                let v = state.placement.task_at[q as usize];
-                if v == u || is_pinned(u) || (v != EMPTY && is_pinned(v)) {
-                    continue;
-                }
-                let delta = state.propose(u as usize, q);
-                if delta > 0.0 {
-                    uphill += delta;
-                    seen += 1;
-                }
-                let accept = delta <= 0.0
-                    || (temperature > 0.0 && {
-                        let x = delta / temperature;
-                        x < 30.0 && rng.unit() < libm::exp(-x)
-                    });
-                state.finish(u as usize, q, accept);
-            }
+            let ends = |pair: usize| (self.pairs[pair].ends[0], self.pairs[pair].ends[1]);
+            let uphill = proposals.round(&mut state, (&hot, temperature), ends, rng, |_| ());
             let norm = state.norm();
             if norm < best.0 * (1.0 - 1e-12) {
                 best = (norm, state.placement.place_of.clone());
             }
-            let left = 1.0 - (round + 1) as f64 / rounds as f64;
-            temperature = HOT * left * left * uphill / f64::from(seen.max(1));
+            temperature = uphill.temperature(round, rounds);
             state.unit = state.slowest();
         }
         best.1

@@ -7,6 +7,7 @@ mod fm;
 mod fm_limits;
 mod fm_small;
 mod largest_pair;
+mod link_annealing;
 mod link_times;
 mod near;
 mod nearness;

@@ -1,9 +1,8 @@
 //! A topology with another routing than its own, and with what its messages cost.
 
 use super::RoutingKind;
-use crate::topology::{
-    Charges, Dragonfly, Grid, Network, NetworkGraph, Rails, Routing, Topology, Tree,
-};
+use crate::topology::forwarded::forwarded;
+use crate::topology::{Charges, Network, Rails, Routing, Topology};
 use crate::{Error, ErrorKind, Result};
 
 /// Another topology, with a routing and with charges. Slots, distances and links are those of the other topology.
@@ -48,57 +47,14 @@ impl Routed {
 }
 
 impl Topology for Routed {
+    forwarded!();
+
     fn name(&self) -> String {
         self.label.clone()
     }
 
-    fn slots(&self) -> usize {
-        self.topology.slots()
-    }
-
-    #[inline]
-    fn distance(&self, a: usize, b: usize) -> u64 {
-        self.topology.distance(a, b)
-    }
-
-    fn distance_bounds(&self) -> (u64, u64) {
-        self.topology.distance_bounds()
-    }
-
-    fn distances(&self, from: usize, to: &[usize], out: &mut [u64]) {
-        self.topology.distances(from, to, out);
-    }
-
-    fn as_tree(&self) -> Option<&Tree> {
-        self.topology.as_tree()
-    }
-
-    fn as_grid(&self) -> Option<&Grid> {
-        self.topology.as_grid()
-    }
-
-    fn as_part_of_grid(&self) -> Option<(&Grid, &[usize])> {
-        self.topology.as_part_of_grid()
-    }
-
-    fn as_graph(&self) -> Option<&NetworkGraph> {
-        self.topology.as_graph()
-    }
-
-    fn as_dragonfly(&self) -> Option<&Dragonfly> {
-        self.topology.as_dragonfly()
-    }
-
     fn network(&self) -> Option<&dyn Network> {
         self.links_of().map(|_| self as &dyn Network)
-    }
-
-    fn node_of(&self, slot: usize) -> usize {
-        self.topology.node_of(slot)
-    }
-
-    fn slot_name(&self, slot: usize) -> Option<&str> {
-        self.topology.slot_name(slot)
     }
 
     fn rails(&self) -> Option<&Rails> {

@@ -1,8 +1,8 @@
 //! `rankweave map`: computes a mapping offline.
 
-mod resources;
 mod summary;
 
+use crate::base::clock;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::bound::{BoundArgs, in_words};
 use crate::cli::arguments::instance::{Instance, InstanceArgs, ObjectiveValue, no_links, value_of};
@@ -14,7 +14,6 @@ use crate::mapping::{Preset, Previous, Problem, ProblemBuilder};
 use crate::matrix::Graph;
 use crate::metrics;
 use crate::options;
-use resources::{cpu_time, peak_rss};
 use std::path::PathBuf;
 use std::time::Instant;
 use summary::{Load, MappingSummary, Moves};
@@ -179,10 +178,10 @@ impl Args {
             .objective(objective)
             .preset(preset)
             .seed(self.seed);
-        let (wall, cpu) = (Instant::now(), cpu_time());
+        let (wall, cpu) = (Instant::now(), clock::cpu_time());
         let solution = self.solve(builder, mapper, &instance, &mut budget)?;
         drop(meter);
-        let (seconds, cpu_seconds) = (wall.elapsed(), cpu_time().saturating_sub(cpu));
+        let (seconds, cpu_seconds) = (wall.elapsed(), clock::cpu_time().saturating_sub(cpu));
         let mut identity = instance.identity();
         if solution.load.is_none() {
             let problem = self.constrained(&graph, &instance, &fixed)?.build()?;
@@ -205,7 +204,7 @@ impl Args {
             identity_cost: cost(&identity)?,
             seconds: seconds.as_secs_f64(),
             cpu_seconds: cpu_seconds.as_secs_f64(),
-            peak_rss_bytes: peak_rss(),
+            peak_rss_bytes: clock::peak_memory(),
             lower_bound: certificate.as_ref().map(|c| c.bound),
             bound_found_by: certificate.as_ref().map(|c| c.found_by.clone()),
             moves: solution.moves,
