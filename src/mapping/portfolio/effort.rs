@@ -57,7 +57,7 @@ impl Effort {
                 },
                 swap_evaluations: 1000 * n,
                 congestion_steps: 200 * n.min(65_536),
-                tabu_pairs: 8_000_000,
+                tabu_pairs: 12_000_000,
             },
             Preset::Strong => Effort {
                 bisect: bisect(6, 8, 8, 6),

@@ -16,7 +16,7 @@ pub(crate) const PLACES: usize = 64;
 /// Steps between two looks at the clock.
 const BETWEEN_CLOCKS: u64 = 256;
 
-/// Steps of one search for each place.
+/// Steps of one search for each place; a single search has up to twice as many.
 const STEPS_FOR_PLACE: u64 = 500;
 
 /// The most searches: more find nothing new if there are few tasks.
@@ -42,6 +42,8 @@ struct Search<'a> {
     problem: &'a FewTasks,
     /// The place of each item.
     place_of: Vec<usize>,
+    /// The distance of each pair of items, by rows.
+    apart: Vec<i64>,
     cost: i128,
     /// What the swap of two items adds to the cost, by rows; only pairs with the smaller item first.
     deltas: Vec<i64>,
@@ -90,8 +92,9 @@ impl FewTasks {
         budget: &Budget,
     ) -> Option<Vec<u32>> {
         let in_step = (self.movable * self.movable / 2).max(1) as u64;
-        let steps = (STEPS_FOR_PLACE * self.size as u64).min(pairs / in_step);
-        let searches = (pairs / in_step / steps.max(1)).min(MOST_SEARCHES);
+        let (all, least_steps) = (pairs / in_step, STEPS_FOR_PLACE * self.size as u64);
+        let searches = (all / least_steps).clamp(1, MOST_SEARCHES);
+        let steps = if searches == 1 { all } else { least_steps };
         let (mut best, mut least) = (None, known);
         for number in 0..searches {
             if budget.expired() {
@@ -127,13 +130,14 @@ impl<'a> Search<'a> {
         let mut search = Search {
             problem,
             place_of,
+            apart: vec![0; table],
             cost,
             deltas: vec![0; table],
             until: vec![0; table],
             earlier: vec![0; table],
             later: vec![0; table],
         };
-        search.compute_deltas();
+        search.compute_tables();
         search
     }
 
@@ -147,7 +151,7 @@ impl<'a> Search<'a> {
             self.place_of[item] = places[k as usize];
         }
         self.cost = self.computed_cost();
-        self.compute_deltas();
+        self.compute_tables();
     }
 
     fn computed_cost(&self) -> i128 {
@@ -162,8 +166,15 @@ impl<'a> Search<'a> {
         sum
     }
 
-    fn compute_deltas(&mut self) {
+    /// Makes the tables of distances and of changes.
+    fn compute_tables(&mut self) {
         let FewTasks { size, tasks, movable, .. } = *self.problem;
+        for u in 0..size {
+            for v in 0..size {
+                let distance = self.problem.distances[self.place_of[u] * size + self.place_of[v]];
+                self.apart[u * size + v] = distance;
+            }
+        }
         for u in 0..tasks {
             for v in u + 1..movable {
                 self.deltas[u * size + v] = self.delta(u, v);
@@ -227,27 +238,27 @@ impl<'a> Search<'a> {
     /// Swaps two items, and changes the tables: an entry of two other items changes by one product.
     fn swap(&mut self, r: usize, s: usize) {
         let FewTasks { size, tasks, movable, .. } = *self.problem;
-        let (weights, distances) = (&self.problem.weights, &self.problem.distances);
-        let (from, to) = (self.place_of[r] * size, self.place_of[s] * size);
         self.cost += i128::from(self.deltas[r.min(s) * size + r.max(s)]);
         // The change of an entry is the difference of two pulls times that of two ways.
-        let pulls: [i64; PLACES] = std::array::from_fn(|u| match u < movable {
-            true => weights[u * size + r] - weights[u * size + s],
-            false => 0,
-        });
-        let ways: [i64; PLACES] = std::array::from_fn(|u| match u < movable {
-            true => distances[to + self.place_of[u]] - distances[from + self.place_of[u]],
-            false => 0,
-        });
+        let difference = |table: &[i64]| -> [i64; PLACES] {
+            let (of_r, of_s) = (&table[r * size..][..movable], &table[s * size..][..movable]);
+            let mut all = [0; PLACES];
+            let pairs = of_r.iter().zip(of_s);
+            all.iter_mut().zip(pairs).for_each(|(one, (a, b))| *one = a - b);
+            all
+        };
+        let (pulls, ways) = (difference(&self.problem.weights), difference(&self.apart));
         for u in 0..tasks {
             let (pull, way) = (pulls[u], ways[u]);
             let row = &mut self.deltas[u * size + u + 1..u * size + movable];
             let others = pulls[u + 1..movable].iter().zip(&ways[u + 1..movable]);
             for (delta, (other_pull, other_way)) in row.iter_mut().zip(others) {
-                *delta += (pull - other_pull) * (other_way - way);
+                *delta += (pull - other_pull) * (way - other_way);
             }
         }
         self.place_of.swap(r, s);
+        (0..size).for_each(|u| self.apart.swap(u * size + r, u * size + s));
+        (0..size).for_each(|u| self.apart.swap(r * size + u, s * size + u));
         // The entries of the two items themselves are computed anew.
         for k in 0..movable {
             for t in [r, s].into_iter().filter(|&t| t != k) {
@@ -264,17 +275,13 @@ impl<'a> Search<'a> {
 
     /// What the swap of two items adds to the cost.
     fn delta(&self, u: usize, v: usize) -> i64 {
-        let FewTasks { size, weights, distances, .. } = self.problem;
-        let (of_u, of_v) = (&weights[u * size..][..*size], &weights[v * size..][..*size]);
-        let from = &distances[self.place_of[u] * size..][..*size];
-        let to = &distances[self.place_of[v] * size..][..*size];
-        let all = self.place_of.iter().zip(of_u.iter().zip(of_v));
-        let sum: i64 = all.map(|(&place, (a, b))| (a - b) * (to[place] - from[place])).sum();
+        let (size, weights) = (self.problem.size, &self.problem.weights);
+        let (of_u, of_v) = (&weights[u * size..][..size], &weights[v * size..][..size]);
+        let (from, to) = (&self.apart[u * size..][..size], &self.apart[v * size..][..size]);
+        let all = of_u.iter().zip(of_v).zip(from.iter().zip(to));
+        let sum: i64 = all.map(|((a, b), (near, far))| (a - b) * (far - near)).sum();
         // The sum has the two items themselves. Their distance does not change.
-        let own = |t: usize| {
-            let place = self.place_of[t];
-            (of_u[t] - of_v[t]) * (to[place] - from[place])
-        };
+        let own = |t: usize| (of_u[t] - of_v[t]) * (to[t] - from[t]);
         sum - own(u) - own(v)
     }
 }
