@@ -55,17 +55,18 @@ macro_rules! fast_send {
                 "shr r10, 32 - {line_shift}",
                 "and r10d, {lines_mask} << {line_shift}",
                 "add r10, [rip + {communicators} + {digests}]",
+                "xor r11d, r11d",
                 "cmp r9, [r10]",
-                "je 22f",
-                "add r10, {digest}",
-                "cmp r9, [r10]",
-                "je 22f",
-                "add r10, {digest}",
-                "cmp r9, [r10]",
-                "je 22f",
-                "add r10, {digest}",
-                "cmp r9, [r10]",
-                "je 22f",
+                "cmove r11, [r10 + {words}]",
+                "cmp r9, [r10 + 8]",
+                "cmove r11, [r10 + {words} + 8]",
+                "cmp r9, [r10 + 16]",
+                "cmove r11, [r10 + {words} + 16]",
+                "cmp r9, [r10 + 24]",
+                "cmove r11, [r10 + {words} + 24]",
+                "test r11, r11",
+                "js 27f",
+                "jnz 22f",
                 // It has no digest: its node is its home, or in a chain.
                 "movabs r10, {multiplier}",
                 "imul r10, r9",
@@ -103,17 +104,19 @@ macro_rules! fast_send {
                 "shr r10, 32 - {line_shift}",
                 "and r10d, {lines_mask} << {line_shift}",
                 "add r10, [rip + {sizes} + {digests}]",
+                "xor eax, eax",
                 "cmp rdx, [r10]",
-                "je 24f",
-                "add r10, {digest}",
-                "cmp rdx, [r10]",
-                "je 24f",
-                "add r10, {digest}",
-                "cmp rdx, [r10]",
-                "je 24f",
-                "add r10, {digest}",
-                "cmp rdx, [r10]",
-                "je 24f",
+                "cmove rax, [r10 + {words}]",
+                "cmp rdx, [r10 + 8]",
+                "cmove rax, [r10 + {words} + 8]",
+                "cmp rdx, [r10 + 16]",
+                "cmove rax, [r10 + {words} + 16]",
+                "cmp rdx, [r10 + 24]",
+                "cmove rax, [r10 + {words} + 24]",
+                "lea r10, [rax - 1]",
+                "test rax, rax",
+                "mov rax, qword ptr [rip + rankweave_thread@GOTTPOFF]",
+                "jnz 25f",
                 // It has no digest: its node is its home, or in a chain.
                 "movabs r10, {multiplier}",
                 "imul r10, rdx",
@@ -152,19 +155,17 @@ macro_rules! fast_send {
                 "3:",
                 "mov r9, [r10 + {effective}]",
                 "jmp qword ptr [rip + {next} + 8 * {index}]",
-                // The communicator's digest is in r10. Bit 32 of rcx, which has no argument, tells that later.
+                // The word of the communicator's digest is in r11: it has one rank. Bit 32 of rcx, which has no
+                // argument, tells later that there was a digest.
                 "22:",
                 "mov ecx, ecx",
-                "mov r11, [r10 + {word}]",
-                "test r11, r11",
-                "js 27f",
-                // There is one rank.
                 "test ecx, ecx",
                 "jnz 26b",
                 "bts rcx, 32",
                 "jmp 28b",
                 // There are several ranks: their number, and the address of their tasks.
                 "27:",
+                "mov ecx, ecx",
                 "mov r10, r11",
                 "shl r10, 1",
                 "shr r10, 49",
@@ -175,10 +176,6 @@ macro_rules! fast_send {
                 "mov r11d, dword ptr [r11 + 4 * rcx]",
                 "bts rcx, 32",
                 "jmp 23b",
-                // The datatype's digest is in r10.
-                "24:",
-                "mov r10, [r10 + {word}]",
-                "jmp 25b",
                 // The communicator is not at home: look for it in its chain.
                 "4:",
                 "movabs r10, {multiplier}",
@@ -227,8 +224,7 @@ macro_rules! fast_send {
                 chains = const $crate::entry::fast_send::CHAINS,
                 homes = const $crate::entry::fast_send::HOMES,
                 digests = const $crate::entry::fast_send::DIGESTS,
-                digest = const $crate::entry::fast_send::DIGEST,
-                word = const $crate::entry::fast_send::WORD,
+                words = const $crate::entry::fast_send::WORDS,
                 line_shift = const $crate::entry::fast_send::LINE_SHIFT,
                 lines_mask = const $crate::record::digest::LINES as i32 - 1,
                 homes_mask = const $crate::record::registry::HOMES as i32 - 1,
@@ -247,7 +243,7 @@ macro_rules! fast_send {
 }
 pub(crate) use fast_send;
 
-use crate::record::digest::{Digest, IN_LINE};
+use crate::record::digest::{IN_LINE, Line};
 use crate::record::registry::{Node, Registry};
 use crate::record::slot::Slot;
 use crate::record::thread::Size;
@@ -263,11 +259,10 @@ pub const TASKS: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, tasks)
 pub const CHAINS: usize = offset_of!(Registry<Slot>, chains);
 pub const HOMES: usize = offset_of!(Registry<Slot>, homes);
 pub const DIGESTS: usize = offset_of!(Registry<Slot>, digests);
-/// The size of a digest, and the offset of its word.
-pub const DIGEST: usize = size_of::<Digest>();
-pub const WORD: usize = offset_of!(Digest, word);
+/// The offset of the words of a line of digests.
+pub const WORDS: usize = offset_of!(Line, words);
 /// The size of a line of digests as a power of two.
-pub const LINE_SHIFT: u32 = (IN_LINE * size_of::<Digest>()).trailing_zeros();
+pub const LINE_SHIFT: u32 = size_of::<Line>().trailing_zeros();
 /// The sizes of nodes as powers of two.
 pub const COMM_SHIFT: u32 = size_of::<Node<Slot>>().trailing_zeros();
 pub const DATATYPE_SHIFT: u32 = size_of::<Node<Size>>().trailing_zeros();
@@ -276,8 +271,8 @@ const _: () = {
     assert!(offset_of!(Node<Size>, key) == KEY && offset_of!(Node<Size>, next) == LINK);
     assert!(offset_of!(Registry<Size>, chains) == CHAINS);
     assert!(offset_of!(Registry<Size>, homes) == HOMES);
-    assert!(offset_of!(Registry<Size>, digests) == DIGESTS && offset_of!(Digest, key) == 0);
-    assert!(IN_LINE == 4 && IN_LINE * DIGEST == 64, "the comparisons above");
+    assert!(offset_of!(Registry<Size>, digests) == DIGESTS && offset_of!(Line, keys) == 0);
+    assert!(IN_LINE == 4 && size_of::<Line>() == 64, "the comparisons above");
     assert!(size_of::<Node<Slot>>() == 64, "a line of the cache");
     assert!(size_of::<Node<Size>>().is_power_of_two());
 };

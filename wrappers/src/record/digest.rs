@@ -21,78 +21,90 @@ pub const LINES: usize = if sync::MODEL { 1 } else { 64 };
 /// Digests in a line.
 pub const IN_LINE: usize = if sync::MODEL { 2 } else { 4 };
 
-/// A digest, or a free place for one.
+/// A line: places for digests. The keys come first, because the fast path of a send compares all of them and picks the
+/// word without a branch. A program that uses many objects by turns makes such branches unpredictable.
 #[derive(Debug)]
-#[repr(C)]
-pub struct Digest {
-    /// The bits of the handle.
-    pub key: AtomicU64,
-    /// What is to be known of the object.
-    pub word: AtomicU64,
+#[repr(C, align(64))]
+pub struct Line {
+    /// The bits of the handles, [`GONE`] in a free place.
+    pub keys: [AtomicU64; IN_LINE],
+    /// What is to be known of the objects: never 0, which is the word of a free place.
+    pub words: [AtomicU64; IN_LINE],
+}
+
+impl Line {
+    fn free() -> Self {
+        Line {
+            keys: std::array::from_fn(|_| AtomicU64::new(GONE)),
+            words: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    /// The place with this key.
+    fn place(&self, bits: u64) -> Option<usize> {
+        self.keys.iter().position(|key| key.load(Ordering::Relaxed) == bits)
+    }
+
+    fn set_free(&self, place: usize) {
+        self.keys[place].store(GONE, Ordering::Release);
+        self.words[place].store(0, Ordering::Release);
+    }
 }
 
 /// The digests of the objects of a table.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Digests {
-    /// The places; null before the first object.
-    pub places: AtomicPtr<Digest>,
-    /// The word of a free place. A handle that is all ones is none of MPI's, but has the key of a free place.
-    free: u64,
+    /// An array of [`LINES`] lines; null before the first object.
+    pub lines: AtomicPtr<Line>,
 }
 
 impl Digests {
-    sync::constant! { pub fn new(free: u64) -> Self {
-        Digests { places: AtomicPtr::new(std::ptr::null_mut()), free }
+    sync::constant! { pub fn new() -> Self {
+        Digests { lines: AtomicPtr::new(std::ptr::null_mut()) }
     } }
 
-    /// Makes the places. To be called under the lock, before the table has an object.
+    /// Makes the lines. To be called under the lock, before the table has an object.
     pub fn make(&self) {
-        let free = || Digest { key: AtomicU64::new(GONE), word: AtomicU64::new(self.free) };
-        let places = node::lines(LINES * IN_LINE, free).as_ptr();
-        self.places.store(places.cast_mut(), Ordering::Release);
+        self.lines.store(node::lines(LINES, Line::free).as_ptr().cast_mut(), Ordering::Release);
     }
 
-    pub(crate) fn all(&self) -> &'static [Digest] {
-        let places = self.places.load(Ordering::Acquire).cast_const();
-        if places.is_null() {
+    pub(crate) fn all(&self) -> &'static [Line] {
+        let lines = self.lines.load(Ordering::Acquire).cast_const();
+        if lines.is_null() {
             return &[];
         }
         // SAFETY: an array of `make`, which is never given back.
-        unsafe { std::slice::from_raw_parts(places, LINES * IN_LINE) }
+        unsafe { std::slice::from_raw_parts(lines, LINES) }
     }
 
-    /// The places of an object whose hash is this one.
-    fn line(&self, hash: u64) -> &'static [Digest] {
-        let first = (hash as usize & (LINES - 1)) * IN_LINE;
-        self.all().get(first..first + IN_LINE).unwrap_or_default()
+    /// The line of an object whose hash is this one.
+    fn line(&self, hash: u64) -> Option<&'static Line> {
+        self.all().get(hash as usize & (LINES - 1))
     }
 
-    /// Adds the digest of an object that has none. To be called under the lock. If no place is free, nothing
-    /// happens.
+    /// Adds the digest of an object that has none. `word` is not 0. To be called under the lock. If no place is free,
+    /// nothing happens.
     pub fn add(&self, hash: u64, bits: u64, word: u64) {
-        let free = |place: &&Digest| place.key.load(Ordering::Relaxed) == GONE;
-        if let Some(place) = self.line(hash).iter().find(free) {
-            place.word.store(word, Ordering::Relaxed);
-            place.key.store(bits, Ordering::Release);
+        let Some(line) = self.line(hash) else { return };
+        if let Some(place) = line.place(GONE) {
+            line.words[place].store(word, Ordering::Relaxed);
+            line.keys[place].store(bits, Ordering::Release);
         }
     }
 
     /// Removes the digest of an object, if it has one. To be called under the lock.
     pub fn remove(&self, hash: u64, bits: u64) {
-        let its = |place: &&Digest| place.key.load(Ordering::Relaxed) == bits;
-        if let Some(place) = self.line(hash).iter().find(its) {
-            self.set_free(place);
+        let Some(line) = self.line(hash) else { return };
+        if let Some(place) = line.place(bits) {
+            line.set_free(place);
         }
     }
 
     /// Removes all digests. To be called under the lock.
     pub fn clear(&self) {
-        self.all().iter().for_each(|place| self.set_free(place));
-    }
-
-    fn set_free(&self, place: &Digest) {
-        place.key.store(GONE, Ordering::Release);
-        place.word.store(self.free, Ordering::Release);
+        for line in self.all() {
+            (0..IN_LINE).for_each(|place| line.set_free(place));
+        }
     }
 }
