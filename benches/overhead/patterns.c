@@ -8,7 +8,7 @@
 
 enum { MANY = 64 };
 
-static MPI_Comm comms[MANY];
+static MPI_Comm comms[MANY], worlds[MANY]; // of one process; of both
 static MPI_Datatype types[MANY], pair[2];
 static MPI_Request requests[2 * MANY], sends[MANY], receives[MANY];
 static MPI_Win wins[2];
@@ -29,6 +29,7 @@ static int turns;
 #define TYPES_AND_COMMS(P) WINDOW(P, comms[k], types[k])
 #define COMMS(P) P##Send(out, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, comms[i % turns]);
 #define COMMS_TO_SELF(P) WINDOW(P, comms[k % turns], MPI_DOUBLE)
+#define WORLDS_TO_SELF(P) WINDOW(P, worlds[k % turns], MPI_DOUBLE)
 
 #define ALLREDUCE(P) P##Allreduce(a, b, 1, MPI_DOUBLE, MPI_SUM, comms[0]);
 #define ALLREDUCE_OPS(P) P##Allreduce(a, b, 1, MPI_DOUBLE, ops[i % 2], comms[0]);
@@ -127,6 +128,7 @@ PAIR(types, TYPES)
 PAIR(types_and_comms, TYPES_AND_COMMS)
 PAIR(comms, COMMS)
 PAIR(comms_to_self, COMMS_TO_SELF)
+PAIR(worlds_to_self, WORLDS_TO_SELF)
 PAIR(allreduce, ALLREDUCE)
 PAIR(allreduce_ops, ALLREDUCE_OPS)
 PAIR(allreduce_counts, ALLREDUCE_COUNTS)
@@ -167,6 +169,8 @@ static void by_turns(void) {
         ROW(name, comms, 1, 5);
         snprintf(name, sizeof name, "messages: %d communicators by turns", turns);
         ROW(name, comms_to_self, 1, 5);
+        snprintf(name, sizeof name, "messages: %d communicators of 2 by turns", turns);
+        ROW(name, worlds_to_self, 1, 5);
     }
     ROW("messages: 64 datatypes, 64 communicators", types_and_comms, 1, 5);
 }
@@ -235,6 +239,7 @@ int main(int argc, char **argv) {
     ops[0] = MPI_SUM, ops[1] = MPI_MAX;
     for (int k = 0; k < MANY; k++) {
         MPI_Comm_dup(MPI_COMM_SELF, comms + k);
+        MPI_Comm_dup(MPI_COMM_WORLD, worlds + k);
         MPI_Type_contiguous(1 + k % 8, MPI_CHAR, types + k);
         MPI_Type_commit(types + k);
     }
@@ -256,7 +261,7 @@ int main(int argc, char **argv) {
     }
     rest();
     for (int k = 0; k < 2; k++) MPI_Win_free(wins + k);
-    for (int k = 0; k < MANY; k++) MPI_Comm_free(comms + k), MPI_Type_free(types + k);
+    for (int k = 0; k < MANY; k++) MPI_Comm_free(comms + k), MPI_Comm_free(worlds + k), MPI_Type_free(types + k);
     MPI_Finalize();
     return 0;
 }

@@ -88,46 +88,12 @@ macro_rules! fast_send {
                 "23:",
                 "cmp r11d, {outside}",
                 "jae 2f",
-                "28:",
                 $datatype,
                 "mov r10, fs:[rax + {datatype}]",
                 "test r10, r10",
                 "jz 2f",
                 "cmp rdx, [r10 + {key}]",
-                "je 7f",
-                // Not the datatype that the thread used last. MPI may have to be asked for its size again.
-                "cmp rdx, fs:[rax + {asked}]",
-                "je 2f",
-                // Its digest is one of a line.
-                "movabs r10, {multiplier}",
-                "imul r10, rdx",
-                "shr r10, 32 - {line_shift}",
-                "and r10d, {lines_mask} << {line_shift}",
-                "add r10, [rip + {sizes} + {digests}]",
-                "xor eax, eax",
-                "cmp rdx, [r10]",
-                "cmove rax, [r10 + {words}]",
-                "cmp rdx, [r10 + 8]",
-                "cmove rax, [r10 + {words} + 8]",
-                "cmp rdx, [r10 + 16]",
-                "cmove rax, [r10 + {words} + 16]",
-                "cmp rdx, [r10 + 24]",
-                "cmove rax, [r10 + {words} + 24]",
-                "lea r10, [rax - 1]",
-                "test rax, rax",
-                "mov rax, qword ptr [rip + rankweave_thread@GOTTPOFF]",
-                "jnz 25f",
-                // It has no digest: its node is its home, or in a chain.
-                "movabs r10, {multiplier}",
-                "imul r10, rdx",
-                "shr r10, 32 - {datatype_shift}",
-                "and r10d, {homes_mask} << {datatype_shift}",
-                "add r10, [rip + {sizes} + {homes}]",
-                "cmp rdx, [r10 + {key}]",
-                "jne 6f",
-                "cmp qword ptr [r10 + {link}], 0",
-                "je 2f",
-                "mov fs:[rax + {datatype}], r10",
+                "jne 31f",
                 // The datatype's node is in r10, the task in r11.
                 "7:",
                 "mov r10, [r10 + {value}]",
@@ -155,27 +121,81 @@ macro_rules! fast_send {
                 "3:",
                 "mov r9, [r10 + {effective}]",
                 "jmp qword ptr [rip + {next} + 8 * {index}]",
-                // The word of the communicator's digest is in r11: it has one rank. Bit 32 of rcx, which has no
-                // argument, tells later that there was a digest.
+                // The word of the communicator's digest is in r11. Bit 32 of rcx, which has no argument, tells later
+                // that there was a digest.
                 "22:",
                 "mov ecx, ecx",
-                "test ecx, ecx",
-                "jnz 26b",
-                "bts rcx, 32",
-                "jmp 28b",
-                // There are several ranks: their number, and the address of their tasks.
-                "27:",
-                "mov ecx, ecx",
-                "mov r10, r11",
-                "shl r10, 1",
-                "shr r10, 49",
+                "movzx r10d, r11w",
                 "cmp ecx, r10d",
                 "jae 26b",
-                "shl r11, 16",
-                "shr r11, 16",
+                "shr r11, {size_bits}",
+                "cmp r11, {identity}",
+                "je 28f",
+                "ja 29f",
+                // The one rank is this process.
+                "bts rcx, 32",
+                "mov r11d, dword ptr [rip + {process}]",
+                "jmp 23b",
+                // The task is the rank.
+                "28:",
+                "mov r11d, ecx",
+                "bts rcx, 32",
+                "jmp 23b",
+                // The tasks are a progression: its first task, and the difference of two tasks.
+                "29:",
+                "mov r10, r11",
+                "shr r10, {step_bits}",
+                "and r11d, (1 << {step_bits}) - 1",
+                "imul r11d, ecx",
+                "add r11d, r10d",
+                "bts rcx, 32",
+                "jmp 23b",
+                // The word has the address of the tasks.
+                "27:",
+                "mov ecx, ecx",
+                "movzx r10d, r11w",
+                "cmp ecx, r10d",
+                "jae 26b",
+                "shl r11, 1",
+                "shr r11, {size_bits} + 1",
                 "mov r11d, dword ptr [r11 + 4 * rcx]",
                 "bts rcx, 32",
                 "jmp 23b",
+                // Not the datatype that the thread used last. MPI may have to be asked for its size again.
+                "31:",
+                "cmp rdx, fs:[rax + {asked}]",
+                "je 2f",
+                // Its digest is one of a line.
+                "movabs r10, {multiplier}",
+                "imul r10, rdx",
+                "shr r10, 32 - {line_shift}",
+                "and r10d, {lines_mask} << {line_shift}",
+                "add r10, [rip + {sizes} + {digests}]",
+                "xor eax, eax",
+                "cmp rdx, [r10]",
+                "cmove rax, [r10 + {words}]",
+                "cmp rdx, [r10 + 8]",
+                "cmove rax, [r10 + {words} + 8]",
+                "cmp rdx, [r10 + 16]",
+                "cmove rax, [r10 + {words} + 16]",
+                "cmp rdx, [r10 + 24]",
+                "cmove rax, [r10 + {words} + 24]",
+                "lea r10, [rax - 1]",
+                "test rax, rax",
+                "mov rax, qword ptr [rip + rankweave_thread@GOTTPOFF]",
+                "jnz 25b",
+                // It has no digest: its node is its home, or in a chain.
+                "movabs r10, {multiplier}",
+                "imul r10, rdx",
+                "shr r10, 32 - {datatype_shift}",
+                "and r10d, {homes_mask} << {datatype_shift}",
+                "add r10, [rip + {sizes} + {homes}]",
+                "cmp rdx, [r10 + {key}]",
+                "jne 6f",
+                "cmp qword ptr [r10 + {link}], 0",
+                "je 2f",
+                "mov fs:[rax + {datatype}], r10",
+                "jmp 7b",
                 // The communicator is not at home: look for it in its chain.
                 "4:",
                 "movabs r10, {multiplier}",
@@ -233,6 +253,10 @@ macro_rules! fast_send {
                 multiplier = const $crate::record::registry::MULTIPLIER as i64,
                 communicators = sym $crate::record::communicators::COMMUNICATORS,
                 sizes = sym $crate::record::datatypes::SIZES,
+                size_bits = const $crate::record::digest_word::SIZE_BITS,
+                step_bits = const $crate::record::digest_word::STEP_BITS,
+                identity = const $crate::record::digest_word::IDENTITY as i32,
+                process = sym $crate::record::digest_word::PROCESS,
                 outside = const $crate::record::communicator::OUTSIDE as i32,
                 next = sym $crate::entry::next::NEXT,
                 index = const $index,
@@ -244,6 +268,7 @@ macro_rules! fast_send {
 pub(crate) use fast_send;
 
 use crate::record::digest::{IN_LINE, Line};
+use crate::record::digest_word::SIZE_BITS;
 use crate::record::registry::{Node, Registry};
 use crate::record::slot::Slot;
 use crate::record::thread::Size;
@@ -272,6 +297,7 @@ const _: () = {
     assert!(offset_of!(Registry<Size>, chains) == CHAINS);
     assert!(offset_of!(Registry<Size>, homes) == HOMES);
     assert!(offset_of!(Registry<Size>, digests) == DIGESTS && offset_of!(Line, keys) == 0);
+    assert!(SIZE_BITS == 16, "`r11w` above");
     assert!(IN_LINE == 4 && size_of::<Line>() == 64, "the comparisons above");
     assert!(size_of::<Node<Slot>>() == 64, "a line of the cache");
     assert!(size_of::<Node<Size>>().is_power_of_two());
