@@ -161,11 +161,8 @@ macro_rules! fast_send {
                 "mov r11d, dword ptr [r11 + 4 * rcx]",
                 "bts rcx, 32",
                 "jmp 23b",
-                // Not the datatype that the thread used last. MPI may have to be asked for its size again.
+                // Not the datatype that the thread used last. Its digest is one of a line.
                 "31:",
-                "cmp rdx, fs:[rax + {asked}]",
-                "je 2f",
-                // Its digest is one of a line.
                 "movabs r10, {multiplier}",
                 "imul r10, rdx",
                 "shr r10, 32 - {line_shift}",
@@ -184,7 +181,10 @@ macro_rules! fast_send {
                 "test rax, rax",
                 "mov rax, qword ptr [rip + rankweave_thread@GOTTPOFF]",
                 "jnz 25b",
-                // It has no digest: its node is its home, or in a chain.
+                // It has no digest. MPI may have to be asked for its size again.
+                "cmp rdx, fs:[rax + {asked}]",
+                "je 2f",
+                // Its node is its home, or in a chain.
                 "movabs r10, {multiplier}",
                 "imul r10, rdx",
                 "shr r10, 32 - {datatype_shift}",
