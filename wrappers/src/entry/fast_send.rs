@@ -132,7 +132,7 @@ macro_rules! fast_send {
                 "cmp r11, {identity}",
                 "je 28f",
                 "ja 29f",
-                // The one rank is this process.
+                // The one rank is that of all such communicators.
                 "bts rcx, 32",
                 "mov r11d, dword ptr [rip + {process}]",
                 "jmp 23b",

@@ -161,8 +161,8 @@ pub fn known(thread: &Thread, bits: u64) -> Option<u64> {
     Some(node.value.bytes.load(Ordering::Relaxed))
 }
 
-/// Gives the datatype of this handle a digest if the thread used it before, and then another one. The word of the digest
-/// is the size plus one.
+/// Gives the datatype of this handle a digest if the thread used it before, and then another one. The word of the
+/// digest is the size plus one.
 #[inline(always)]
 pub fn digest(thread: &Thread, bits: u64) {
     // SAFETY: nodes are never given back.

@@ -16,8 +16,8 @@ use crate::record::node::{self, GONE};
 use crate::sys::sync::{self, AtomicPtr, AtomicU64};
 use std::sync::atomic::Ordering;
 
-/// The number of lines, a power of two. Of 64 objects, all or nearly all have a digest.
-pub const LINES: usize = if sync::MODEL { 1 } else { 64 };
+/// The number of lines, a power of two. Of 128 objects, all or nearly all have a digest.
+pub const LINES: usize = if sync::MODEL { 1 } else { 128 };
 /// Digests in a line.
 pub const IN_LINE: usize = if sync::MODEL { 2 } else { 4 };
 

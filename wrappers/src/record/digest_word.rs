@@ -6,7 +6,7 @@
 //! rows and columns of a grid of processes have tasks that are an arithmetic progression.
 //!
 //! A word has 16 bits for the number of ranks, at the lower end, and above them one of these:
-//! - [`OWN`]: there is one rank, which is this process ([`PROCESS`]);
+//! - [`OWN`]: there is one rank, the task [`PROCESS`], which mostly is this process;
 //! - [`IDENTITY`]: the task is the rank;
 //! - the first task (23 bits), and the difference of two tasks (24 bits, at the lower end);
 //! - the address of the tasks (47 bits), and the highest bit of the word, which is set.
@@ -24,14 +24,15 @@ pub const SIZE_BITS: u32 = 16;
 pub const STEP_BITS: u32 = 24;
 /// The bits of the first task of a progression, and its largest task.
 const FIRST_BITS: u32 = 23;
-/// The upper part of a word: there is one rank, which is [`PROCESS`].
+/// The upper part of a word: there is one rank, the task [`PROCESS`].
 const OWN: u64 = 0;
 /// The upper part of a word: the task is the rank, a progression from 0 in steps of 1.
 pub const IDENTITY: u64 = 1;
 /// The bit of a word with the address of the tasks.
 const ADDRESS: u64 = 1 << 63;
 
-/// The task of communicators with the word [`OWN`]: the process itself.
+/// The task of communicators with the word [`OWN`]: that of the first communicator of one rank that got a digest. This is
+/// the process itself, unless it was an intercommunicator.
 pub static PROCESS: AtomicU32 = AtomicU32::new(communicator::OUTSIDE);
 
 /// The word for the communicator of this handle. `None` if it gets no digest. To be called under the lock of the table.
