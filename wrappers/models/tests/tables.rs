@@ -2,6 +2,7 @@
 
 use loom::thread;
 use rankweave_models::record::communicator::Communicator;
+use rankweave_models::record::digest::IN_LINE;
 use rankweave_models::record::registry::{MULTIPLIER, Node, Registry};
 use rankweave_models::record::slot::Slot;
 use rankweave_models::record::window::Window;
@@ -33,7 +34,10 @@ fn spread(chain: impl Fn(u64) -> u64) -> (u64, u64, u64) {
     (1, meets(1), differs)
 }
 
-fn put<const NEAR: bool>(table: &Registry<AtomicU64, NEAR>, bits: u64) -> &'static Node<AtomicU64> {
+fn put<const NEAR: bool>(
+    table: &Registry<AtomicU64, NEAR>,
+    bits: u64,
+) -> &'static Node<AtomicU64> {
     table.insert(bits, |value| value.store(10 * bits, Ordering::Relaxed)).unwrap()
 }
 
@@ -174,9 +178,9 @@ fn a_home_is_used_again() {
 
 /// Looks for a digest as the fast path of a send does: its key, and then its word.
 fn digest(table: &Homes, bits: u64) -> Option<u64> {
-    let line = unsafe { &*table.digests.lines.load(Ordering::Acquire) };
-    let place = line.keys.iter().position(|key| key.load(Ordering::Acquire) == bits)?;
-    Some(line.words[place].load(Ordering::Relaxed))
+    let line = unsafe { std::slice::from_raw_parts(table.digests.places.load(Ordering::Acquire), IN_LINE) };
+    let its = line.iter().find(|place| place.key.load(Ordering::Acquire) == bits);
+    its.map(|place| place.word.load(Ordering::Relaxed))
 }
 
 fn give_digest(table: &Homes, bits: u64) {

@@ -49,24 +49,21 @@ macro_rules! fast_send {
                 "jz 2f",
                 "cmp r9, [r10 + {key}]",
                 "je 5f",
-                // Not the communicator that the thread used last. Its digest is one of a line.
+                // Not the communicator that the thread used last. Its digest is mostly at its first place.
                 "movabs r10, {multiplier}",
                 "imul r10, r9",
-                "shr r10, 32 - {line_shift}",
-                "and r10d, {lines_mask} << {line_shift}",
+                "shr r10, 32 - {digest_shift}",
+                "and r10d, {places_mask} << {digest_shift}",
                 "add r10, [rip + {communicators} + {digests}]",
-                "xor r11d, r11d",
                 "cmp r9, [r10]",
-                "cmove r11, [r10 + {words}]",
-                "cmp r9, [r10 + 8]",
-                "cmove r11, [r10 + {words} + 8]",
-                "cmp r9, [r10 + 16]",
-                "cmove r11, [r10 + {words} + 16]",
-                "cmp r9, [r10 + 24]",
-                "cmove r11, [r10 + {words} + 24]",
+                "jne 32f",
+                "20:",
+                "mov r11, [r10 + {word}]",
                 "test r11, r11",
                 "js 27f",
                 "jnz 22f",
+                // It is free again, or the handle is none of MPI's: as without a digest.
+                "21:",
                 // It has no digest: its node is its home, or in a chain.
                 "movabs r10, {multiplier}",
                 "imul r10, r9",
@@ -161,26 +158,43 @@ macro_rules! fast_send {
                 "mov r11d, dword ptr [r11 + 4 * rcx]",
                 "bts rcx, 32",
                 "jmp 23b",
-                // Not the datatype that the thread used last. Its digest is one of a line.
+                // Its digest is at another place of the line.
+                "32:",
+                "xor r10, {digest}",
+                "cmp r9, [r10]",
+                "je 20b",
+                "xor r10, {digest} ^ (2 * {digest})",
+                "cmp r9, [r10]",
+                "je 20b",
+                "xor r10, {digest}",
+                "cmp r9, [r10]",
+                "je 20b",
+                "jmp 21b",
+                // Not the datatype that the thread used last. Its digest is mostly at its first place.
                 "31:",
                 "movabs r10, {multiplier}",
                 "imul r10, rdx",
-                "shr r10, 32 - {line_shift}",
-                "and r10d, {lines_mask} << {line_shift}",
+                "shr r10, 32 - {digest_shift}",
+                "and r10d, {places_mask} << {digest_shift}",
                 "add r10, [rip + {sizes} + {digests}]",
-                "xor eax, eax",
                 "cmp rdx, [r10]",
-                "cmove rax, [r10 + {words}]",
-                "cmp rdx, [r10 + 8]",
-                "cmove rax, [r10 + {words} + 8]",
-                "cmp rdx, [r10 + 16]",
-                "cmove rax, [r10 + {words} + 16]",
-                "cmp rdx, [r10 + 24]",
-                "cmove rax, [r10 + {words} + 24]",
-                "lea r10, [rax - 1]",
-                "test rax, rax",
-                "mov rax, qword ptr [rip + rankweave_thread@GOTTPOFF]",
-                "jnz 25b",
+                "jne 33f",
+                "24:",
+                "mov r10, [r10 + {word}]",
+                "dec r10",
+                "jns 25b",
+                "jmp 34f",
+                "33:",
+                "xor r10, {digest}",
+                "cmp rdx, [r10]",
+                "je 24b",
+                "xor r10, {digest} ^ (2 * {digest})",
+                "cmp rdx, [r10]",
+                "je 24b",
+                "xor r10, {digest}",
+                "cmp rdx, [r10]",
+                "je 24b",
+                "34:",
                 // It has no digest. MPI may have to be asked for its size again.
                 "cmp rdx, fs:[rax + {asked}]",
                 "je 2f",
@@ -244,9 +258,10 @@ macro_rules! fast_send {
                 chains = const $crate::entry::fast_send::CHAINS,
                 homes = const $crate::entry::fast_send::HOMES,
                 digests = const $crate::entry::fast_send::DIGESTS,
-                words = const $crate::entry::fast_send::WORDS,
-                line_shift = const $crate::entry::fast_send::LINE_SHIFT,
-                lines_mask = const $crate::record::digest::LINES as i32 - 1,
+                digest = const $crate::entry::fast_send::DIGEST,
+                word = const $crate::entry::fast_send::WORD,
+                digest_shift = const $crate::entry::fast_send::DIGEST_SHIFT,
+                places_mask = const $crate::record::digest::PLACES as i32 - 1,
                 homes_mask = const $crate::record::registry::HOMES as i32 - 1,
                 comm_shift = const $crate::entry::fast_send::COMM_SHIFT,
                 datatype_shift = const $crate::entry::fast_send::DATATYPE_SHIFT,
@@ -267,7 +282,7 @@ macro_rules! fast_send {
 }
 pub(crate) use fast_send;
 
-use crate::record::digest::{IN_LINE, Line};
+use crate::record::digest::{Digest, IN_LINE};
 use crate::record::digest_word::SIZE_BITS;
 use crate::record::registry::{Node, Registry};
 use crate::record::slot::Slot;
@@ -284,10 +299,10 @@ pub const TASKS: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, tasks)
 pub const CHAINS: usize = offset_of!(Registry<Slot>, chains);
 pub const HOMES: usize = offset_of!(Registry<Slot>, homes);
 pub const DIGESTS: usize = offset_of!(Registry<Slot>, digests);
-/// The offset of the words of a line of digests.
-pub const WORDS: usize = offset_of!(Line, words);
-/// The size of a line of digests as a power of two.
-pub const LINE_SHIFT: u32 = size_of::<Line>().trailing_zeros();
+/// The size of a digest, also as a power of two, and the offset of its word.
+pub const DIGEST: usize = size_of::<Digest>();
+pub const DIGEST_SHIFT: u32 = DIGEST.trailing_zeros();
+pub const WORD: usize = offset_of!(Digest, word);
 /// The sizes of nodes as powers of two.
 pub const COMM_SHIFT: u32 = size_of::<Node<Slot>>().trailing_zeros();
 pub const DATATYPE_SHIFT: u32 = size_of::<Node<Size>>().trailing_zeros();
@@ -296,9 +311,9 @@ const _: () = {
     assert!(offset_of!(Node<Size>, key) == KEY && offset_of!(Node<Size>, next) == LINK);
     assert!(offset_of!(Registry<Size>, chains) == CHAINS);
     assert!(offset_of!(Registry<Size>, homes) == HOMES);
-    assert!(offset_of!(Registry<Size>, digests) == DIGESTS && offset_of!(Line, keys) == 0);
+    assert!(offset_of!(Registry<Size>, digests) == DIGESTS && offset_of!(Digest, key) == 0);
     assert!(SIZE_BITS == 16, "`r11w` above");
-    assert!(IN_LINE == 4 && size_of::<Line>() == 64, "the comparisons above");
+    assert!(IN_LINE == 4 && DIGEST.is_power_of_two(), "the comparisons above");
     assert!(size_of::<Node<Slot>>() == 64, "a line of the cache");
     assert!(size_of::<Node<Size>>().is_power_of_two());
 };

@@ -5,9 +5,11 @@
 //! digests are in a line, so the same communicators have about 40 lines. Digests of datatypes are as small. What a
 //! word means is said where it is made (`communicators`, `datatypes`).
 //!
-//! A hash of the handle names a line, and the object has any place in it. An object gets its digest when it is used
-//! again after another object: objects that live for one call do not pay for it. If its line is full, it gets none,
-//! and is found at its home.
+//! A hash of the handle names a place. If this is taken, the object has another place of the same line: those with a
+//! number that differs in the lowest bit, in the bit above, or in both. Nearly all objects are at the first place, so the
+//! processor predicts that the first comparison succeeds, and knows the word before it is made. An object gets its
+//! digest when it is used again after another object: objects that live for one call do not pay for it. If its line is
+//! full, it gets none, and is found at its home.
 //!
 //! Digests are added and removed under the lock of their table. They are read without a lock, as nodes are: the key
 //! is stored after the word, and goes before another object gets the place.
@@ -16,95 +18,79 @@ use crate::record::node::{self, GONE};
 use crate::sys::sync::{self, AtomicPtr, AtomicU64};
 use std::sync::atomic::Ordering;
 
-/// The number of lines, a power of two. Of 128 objects, all or nearly all have a digest.
-pub const LINES: usize = if sync::MODEL { 1 } else { 128 };
-/// Digests in a line.
+/// The number of places, a power of two. Of 64 objects, about 60 are at their first places.
+pub const PLACES: usize = if sync::MODEL { 2 } else { 512 };
+/// Digests in a line of the cache.
 pub const IN_LINE: usize = if sync::MODEL { 2 } else { 4 };
 
-/// A line: places for digests. The keys come first, because the fast path of a send compares all of them and picks the
-/// word without a branch. A program that uses many objects by turns makes such branches unpredictable.
+/// A digest, or a free place for one.
 #[derive(Debug)]
-#[repr(C, align(64))]
-pub struct Line {
-    /// The bits of the handles, [`GONE`] in a free place.
-    pub keys: [AtomicU64; IN_LINE],
-    /// What is to be known of the objects: never 0, which is the word of a free place.
-    pub words: [AtomicU64; IN_LINE],
-}
-
-impl Line {
-    fn free() -> Self {
-        Line {
-            keys: std::array::from_fn(|_| AtomicU64::new(GONE)),
-            words: std::array::from_fn(|_| AtomicU64::new(0)),
-        }
-    }
-
-    /// The place with this key.
-    fn place(&self, bits: u64) -> Option<usize> {
-        self.keys.iter().position(|key| key.load(Ordering::Relaxed) == bits)
-    }
-
-    fn set_free(&self, place: usize) {
-        self.keys[place].store(GONE, Ordering::Release);
-        self.words[place].store(0, Ordering::Release);
-    }
+#[repr(C)]
+pub struct Digest {
+    /// The bits of the handle.
+    pub key: AtomicU64,
+    /// What is to be known of the object; 0 in a free place.
+    pub word: AtomicU64,
 }
 
 /// The digests of the objects of a table.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Digests {
-    /// An array of [`LINES`] lines; null before the first object.
-    pub lines: AtomicPtr<Line>,
+    /// The places; null before the first object.
+    pub places: AtomicPtr<Digest>,
 }
 
 impl Digests {
     sync::constant! { pub fn new() -> Self {
-        Digests { lines: AtomicPtr::new(std::ptr::null_mut()) }
+        Digests { places: AtomicPtr::new(std::ptr::null_mut()) }
     } }
 
-    /// Makes the lines. To be called under the lock, before the table has an object.
+    /// Makes the places. To be called under the lock, before the table has an object.
     pub fn make(&self) {
-        self.lines.store(node::lines(LINES, Line::free).as_ptr().cast_mut(), Ordering::Release);
+        let free = || Digest { key: AtomicU64::new(GONE), word: AtomicU64::new(0) };
+        let places = node::lines(PLACES, free).as_ptr();
+        self.places.store(places.cast_mut(), Ordering::Release);
     }
 
-    pub(crate) fn all(&self) -> &'static [Line] {
-        let lines = self.lines.load(Ordering::Acquire).cast_const();
-        if lines.is_null() {
+    pub(crate) fn all(&self) -> &'static [Digest] {
+        let places = self.places.load(Ordering::Acquire).cast_const();
+        if places.is_null() {
             return &[];
         }
         // SAFETY: an array of `make`, which is never given back.
-        unsafe { std::slice::from_raw_parts(lines, LINES) }
+        unsafe { std::slice::from_raw_parts(places, PLACES) }
     }
 
-    /// The line of an object whose hash is this one.
-    fn line(&self, hash: u64) -> Option<&'static Line> {
-        self.all().get(hash as usize & (LINES - 1))
+    /// The places of an object whose hash is this one, the first one first.
+    fn places_of(&self, hash: u64) -> impl Iterator<Item = &'static Digest> {
+        let (all, first) = (self.all(), hash as usize & (PLACES - 1));
+        (0..IN_LINE).filter_map(move |other| all.get(first ^ other))
     }
 
     /// Adds the digest of an object that has none. `word` is not 0. To be called under the lock. If no place is free,
     /// nothing happens.
     pub fn add(&self, hash: u64, bits: u64, word: u64) {
-        let Some(line) = self.line(hash) else { return };
-        if let Some(place) = line.place(GONE) {
-            line.words[place].store(word, Ordering::Relaxed);
-            line.keys[place].store(bits, Ordering::Release);
+        let free = |place: &&Digest| place.key.load(Ordering::Relaxed) == GONE;
+        if let Some(place) = self.places_of(hash).find(free) {
+            place.word.store(word, Ordering::Relaxed);
+            place.key.store(bits, Ordering::Release);
         }
     }
 
     /// Removes the digest of an object, if it has one. To be called under the lock.
     pub fn remove(&self, hash: u64, bits: u64) {
-        let Some(line) = self.line(hash) else { return };
-        if let Some(place) = line.place(bits) {
-            line.set_free(place);
-        }
+        let its = |place: &&Digest| place.key.load(Ordering::Relaxed) == bits;
+        self.places_of(hash).filter(its).for_each(set_free);
     }
 
     /// Removes all digests. To be called under the lock.
     pub fn clear(&self) {
-        for line in self.all() {
-            (0..IN_LINE).for_each(|place| line.set_free(place));
-        }
+        self.all().iter().for_each(set_free);
     }
+}
+
+fn set_free(place: &Digest) {
+    place.key.store(GONE, Ordering::Release);
+    place.word.store(0, Ordering::Release);
 }

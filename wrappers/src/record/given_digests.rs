@@ -41,10 +41,9 @@ mod tests {
     #[test]
     fn objects_have_digests() {
         let found = |table: &Registry<AtomicU64>, bits: u64| {
-            let places =
-                table.digests.all().iter().flat_map(|line| line.keys.iter().zip(&line.words));
-            let mut its = places.filter(|(key, _)| key.load(Ordering::Relaxed) == bits);
-            let word = its.next().map(|(_, word)| word.load(Ordering::Relaxed));
+            let all = table.digests.all().iter();
+            let mut its = all.filter(|place| place.key.load(Ordering::Relaxed) == bits);
+            let word = its.next().map(|place| place.word.load(Ordering::Relaxed));
             assert!(its.next().is_none());
             word
         };
