@@ -17,7 +17,7 @@ use rankweave::mapping::{Basis, Budget, Preset, Previous, Problem, adapt, by_nam
 use rankweave::matrix::Graph;
 use rankweave::matrix::synthetic::pattern;
 use rankweave::metrics::hop_bytes;
-use rankweave::topology::parse;
+use rankweave::topology::{Topology, parse};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -76,13 +76,21 @@ struct Means {
     refused: usize,
 }
 
+fn build<'a>(
+    graph: &'a Graph,
+    topology: &'a dyn Topology,
+    preset: Preset,
+    seed: u64,
+) -> Result<Problem<'a>, Failure> {
+    Ok(Problem::builder(graph, topology).preset(preset).seed(seed).build()?)
+}
+
 fn measure(preset: &str, machine: &str, text: &str, part: f64) -> Result<(), Failure> {
     let preset: Preset = preset.parse()?;
     let (before, topology, auto) = (pattern(text)?, parse(machine)?, by_name("auto")?);
-    let problem =
-        |graph, seed| Problem::builder(graph, topology.as_ref()).preset(preset).seed(seed).build();
-    let search = |graph, seed| -> Result<(Vec<usize>, f64), Failure> {
-        let problem = problem(graph, seed)?;
+    let topology = topology.as_ref();
+    let search = |graph: &Graph, seed| -> Result<(Vec<usize>, f64), Failure> {
+        let problem = build(graph, topology, preset, seed)?;
         let begin = cpu_seconds();
         let answer = auto.map(&problem, &mut Budget::unlimited())?;
         Ok((answer.slot_of_task, cpu_seconds() - begin))
@@ -91,12 +99,12 @@ fn measure(preset: &str, machine: &str, text: &str, part: f64) -> Result<(), Fai
         (1..=SEEDS).map(|seed| search(&before, seed)).collect::<Result<_, Failure>>()?;
     for kind in CHANGES {
         let after = changed(&before, kind, part);
-        let cost = |slots: &[usize]| hop_bytes(&after, topology.as_ref(), slots) as f64;
+        let cost = |slots: &[usize]| hop_bytes(&after, topology, slots) as f64;
         let mut sum = Means::default();
         for (seed, (slot_of_task, _)) in (1..).zip(&first) {
             let (anew, seconds) = search(&after, seed)?;
             let previous = Previous { slot_of_task: slot_of_task.clone(), migration_cost: 0 };
-            let problem = problem(&after, seed)?;
+            let problem = build(&after, topology, preset, seed)?;
             let begin = cpu_seconds();
             let adapted = adapt(&problem, &previous, Basis::Graph(&before), &Budget::unlimited());
             sum.needed += cpu_seconds() - begin;

@@ -183,33 +183,6 @@ impl Graph {
         }
     }
 
-    /// How this graph differs from an earlier one with as many vertices: what part of it is not the other one times a
-    /// common factor, in squares of the weights ([`super::TrafficSketch::share_changed`] estimates it), and which
-    /// vertices have other edges.
-    pub fn compared_with(&self, before: &Graph) -> (f64, Vec<bool>) {
-        let (mut own, mut others, mut common) = (0.0, 0.0, 0.0);
-        let mut differ = vec![false; self.vertices()];
-        for (v, differs) in differ.iter_mut().enumerate() {
-            let mut row = before.arcs(v).peekable();
-            for (u, weight) in self.arcs(v) {
-                own += weight as f64 * weight as f64;
-                while let Some((_, old)) = row.next_if(|&(t, _)| t < u) {
-                    others += old as f64 * old as f64;
-                    *differs = true;
-                }
-                let old = row.next_if(|&(t, _)| t == u).map_or(0, |(_, old)| old);
-                others += old as f64 * old as f64;
-                common += weight as f64 * old as f64;
-                *differs |= old != weight;
-            }
-            for (_, old) in row {
-                others += old as f64 * old as f64;
-                *differs = true;
-            }
-        }
-        (super::sketch::share(own, others, common), differ)
-    }
-
     /// Sum of all edge weights, each edge once.
     pub fn total_weight(&self) -> u128 {
         self.weights.iter().map(|&w| u128::from(w)).sum::<u128>() / 2
@@ -257,19 +230,6 @@ mod tests {
         assert_eq!(g.weight_between(1, 0), 6);
         assert_eq!(g.total_weight(), 6);
         assert_eq!(g.degree(2), 0);
-    }
-
-    #[test]
-    fn graphs_are_compared_vertex_by_vertex() {
-        let before = Graph::from_edges(5, &[(0, 1, 2), (1, 2, 4), (3, 4, 1)]);
-        let (share, differ) = before.compared_with(&before);
-        assert_eq!((share, differ), (0.0, vec![false; 5]));
-        let after = Graph::from_edges(5, &[(0, 1, 2), (1, 3, 4), (3, 4, 1)]);
-        let (share, differ) = after.compared_with(&before);
-        assert_eq!(differ, [false, true, true, true, false]);
-        // Of the squares 4, 16 and 1, that of the moved edge is not common.
-        assert!((share - (1.0 - (5.0f64 / 21.0).powi(2))).abs() < 1e-12, "{share}");
-        assert_eq!(Graph::from_edges(5, &[]).compared_with(&before).0, 1.0);
     }
 
     #[test]

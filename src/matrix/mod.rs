@@ -15,5 +15,5 @@ pub mod synthetic;
 pub use collected::Collected;
 pub use comm_matrix::{CommMatrix, Kind};
 pub use graph::Graph;
-pub use sketch::TrafficSketch;
+pub use sketch::{TrafficSketch, difference};
 pub use sparse::{SparseMatrix, Traffic};

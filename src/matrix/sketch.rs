@@ -51,8 +51,35 @@ impl TrafficSketch {
     }
 }
 
+/// How a graph differs from an earlier one with as many vertices: what part of it is not the other one times a
+/// common factor, in squares of the weights ([`TrafficSketch::share_changed`] estimates it), and which
+/// vertices have other edges.
+pub fn difference(graph: &Graph, before: &Graph) -> (f64, Vec<bool>) {
+    let (mut own, mut others, mut common) = (0.0, 0.0, 0.0);
+    let mut differ = vec![false; graph.vertices()];
+    for (v, differs) in differ.iter_mut().enumerate() {
+        let mut row = before.arcs(v).peekable();
+        for (u, weight) in graph.arcs(v) {
+            own += weight as f64 * weight as f64;
+            while let Some((_, old)) = row.next_if(|&(t, _)| t < u) {
+                others += old as f64 * old as f64;
+                *differs = true;
+            }
+            let old = row.next_if(|&(t, _)| t == u).map_or(0, |(_, old)| old);
+            others += old as f64 * old as f64;
+            common += weight as f64 * old as f64;
+            *differs |= old != weight;
+        }
+        for (_, old) in row {
+            others += old as f64 * old as f64;
+            *differs = true;
+        }
+    }
+    (share(own, others, common), differ)
+}
+
 /// The part of a vector that is no multiple of another one, from the squares of their lengths and their product.
-pub(super) fn share(own: f64, others: f64, common: f64) -> f64 {
+fn share(own: f64, others: f64, common: f64) -> f64 {
     if own <= 0.0 || others <= 0.0 {
         return if own == others { 0.0 } else { 1.0 };
     }
@@ -109,6 +136,19 @@ mod tests {
             (changed(&before, &[]), changed(&[], &before), changed(&[], &[])),
             (1.0, 1.0, 0.0)
         );
+    }
+
+    #[test]
+    fn graphs_are_compared_vertex_by_vertex() {
+        let before = Graph::from_edges(5, &[(0, 1, 2), (1, 2, 4), (3, 4, 1)]);
+        let (share, differ) = difference(&before, &before);
+        assert_eq!((share, differ), (0.0, vec![false; 5]));
+        let after = Graph::from_edges(5, &[(0, 1, 2), (1, 3, 4), (3, 4, 1)]);
+        let (share, differ) = difference(&after, &before);
+        assert_eq!(differ, [false, true, true, true, false]);
+        // Of the squares 4, 16 and 1, that of the moved edge is not common.
+        assert!((share - (1.0 - (5.0f64 / 21.0).powi(2))).abs() < 1e-12, "{share}");
+        assert_eq!(difference(&Graph::from_edges(5, &[]), &before).0, 1.0);
     }
 
     proptest! {

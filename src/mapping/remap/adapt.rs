@@ -18,7 +18,7 @@ use crate::base::error::Result;
 use crate::mapping::engine::{Placement, Prepared};
 use crate::mapping::refinement::with_near;
 use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
-use crate::matrix::{Graph, TrafficSketch};
+use crate::matrix::{Graph, TrafficSketch, difference};
 
 /// The largest part of the traffic that may have changed, in squares of the weights.
 const MOST_CHANGED: f64 = 0.1;
@@ -41,7 +41,7 @@ impl Basis<'_> {
         match self {
             Basis::Graph(before) if before.vertices() != graph.vertices() => (1.0, None),
             Basis::Graph(before) => {
-                let (share, differ) = graph.compared_with(before);
+                let (share, differ) = difference(graph, before);
                 (share, Some(differ))
             }
             Basis::Sketch(before) => (TrafficSketch::new(graph).share_changed(before), None),
