@@ -23,13 +23,6 @@ const STEP: f64 = 0.3;
 /// How fast the shares of the tasks change.
 const LEARN: f64 = 0.05;
 
-/// The first of so many parts of the rounds only finds the prices. What is taken at prices that are far from the final ones
-/// uses the wrong pairs.
-const WARM: usize = 4;
-
-/// Fewer rounds than this do not find the prices.
-const LEAST_WARM: usize = 5;
-
 /// Finds packings of one graph.
 pub(super) struct Packer<'a> {
     graph: &'a Graph,
@@ -98,8 +91,6 @@ impl Scratch {
 struct State {
     /// By pair: how much of it is used, in units of [`UNIT`].
     used: Vec<f64>,
-    /// The same for what does not count any more.
-    before: Vec<f64>,
     /// By pair: e to the power of its load, over its weight.
     prices: Vec<f64>,
     /// The load whose price is 1 over the weight.
@@ -113,13 +104,6 @@ impl State {
         self.used[pair] += amount as f64;
         let load = self.used[pair] / UNIT / weights[pair];
         self.prices[pair] = libm::exp((load - self.base).min(600.0)) / weights[pair];
-    }
-
-    /// Keeps the prices, and forgets what was taken.
-    fn forget(&mut self) {
-        self.before.clone_from(&self.used);
-        self.flows.iter_mut().for_each(FnvHashMap::clear);
-        self.cliques.clear();
     }
 
     /// Sets prices so that the largest load has an ordinary one; the factor by which prices changed.
@@ -164,7 +148,6 @@ impl<'a> Packer<'a> {
         let n = self.graph.vertices();
         let mut state = State {
             used: vec![0.0; self.weights.len()],
-            before: vec![0.0; self.weights.len()],
             prices: self.weights.iter().map(|w| 1.0 / w).collect(),
             base: 0.0,
             flows: vec![FnvHashMap::default(); n],
@@ -180,9 +163,6 @@ impl<'a> Packer<'a> {
             }
             let all: f64 = state.prices.iter().zip(&self.weights).map(|(p, w)| p * w).sum();
             scratch.round = round as u64;
-            if round == rounds / WARM && round >= LEAST_WARM {
-                state.forget();
-            }
             let (mut sum, mut counted) = (0.0, 0.0);
             for v in 0..n {
                 let Some(column) = self.column(v, &state.prices, mean, &mut scratch) else {
@@ -207,8 +187,7 @@ impl<'a> Packer<'a> {
             }
             share.iter_mut().for_each(|s| *s /= total);
         }
-        let used: Vec<f64> = state.used.iter().zip(&state.before).map(|(u, b)| u - b).collect();
-        self.finished(&used, state.flows, state.cliques)
+        self.finished(&state.used, state.flows, state.cliques)
     }
 
     /// Uses what a column needs, and raises the prices. No pair is used for more than [`STEP`] loads at once.
