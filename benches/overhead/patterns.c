@@ -5,23 +5,24 @@
  * recorded in a job of one process, so there is a second one, which sleeps.
  * Usage: patterns [BLOCKS] [ROWS] [CALLS_PER_BLOCK]; run with two processes. */
 #include "compare.h"
+#include <stdint.h>
 
 enum { MANY = 64 };
 
-static MPI_Comm comms[MANY];
+static MPI_Comm comms[MANY], worlds[MANY]; // of one process; of both
 static MPI_Datatype types[MANY], pair[2];
 static MPI_Request requests[2 * MANY], sends[MANY], receives[MANY];
 static MPI_Win wins[2];
 static MPI_Op ops[2];
 static char out[MANY][64], in[MANY][64];
 static double a[4] = {1, 1, 1, 1}, b[4];
-static int turns;
+static int turns, own; // own: the rank of this process in the communicators of a window
 
 // Messages of 64 datatypes at most on 64 communicators at most: one message each per call of the row.
 #define WINDOW(P, COMM, TYPE)                                                                     \
     if (i % MANY == 0) {                                                                          \
-        for (int k = 0; k < MANY; k++) P##Irecv(in[k], 1, TYPE, 0, k, COMM, requests + k);        \
-        for (int k = 0; k < MANY; k++) P##Isend(out[k], 1, TYPE, 0, k, COMM, requests + MANY + k); \
+        for (int k = 0; k < MANY; k++) P##Irecv(in[k], 1, TYPE, own, k, COMM, requests + k);      \
+        for (int k = 0; k < MANY; k++) P##Isend(out[k], 1, TYPE, own, k, COMM, requests + MANY + k); \
         P##Waitall(2 * MANY, requests, MPI_STATUSES_IGNORE);                                      \
     }
 #define TWO_TYPES(P) WINDOW(P, comms[0], pair[k % 2])
@@ -29,6 +30,42 @@ static int turns;
 #define TYPES_AND_COMMS(P) WINDOW(P, comms[k], types[k])
 #define COMMS(P) P##Send(out, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, comms[i % turns]);
 #define COMMS_TO_SELF(P) WINDOW(P, comms[k % turns], MPI_DOUBLE)
+#define WORLDS_TO_SELF(P) WINDOW(P, worlds[k % turns], MPI_DOUBLE)
+
+/* What counting a message costs at least without help of the compiler of the program: a table in C finds the tasks of a
+ * communicator, and a counter is added to. It knows communicators of two processes whose ranks are in the other order,
+ * so that the task of a rank is read from memory. */
+enum { PLACES = 256 };
+static MPI_Comm turned[MANY];
+static struct { MPI_Comm comm; const int *tasks; } table[PLACES];
+static int tasks_of[MANY][16]; // a line of the cache each, as objects of their own have
+static struct { long long bytes, messages; } counted[2];
+
+static unsigned place_of(MPI_Comm comm) { return (unsigned)(((uintptr_t)comm * 0x19E3779B9ull) >> 32) % PLACES; }
+
+static void enter(MPI_Comm comm, const int *tasks) {
+    unsigned place = place_of(comm);
+    while (table[place].tasks) place = (place + 1) % PLACES;
+    table[place].comm = comm, table[place].tasks = tasks;
+}
+
+static __attribute__((noinline)) int counted_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag,
+                                                   MPI_Comm comm, MPI_Request *request) {
+    unsigned place = place_of(comm);
+    while (table[place].comm != comm) place = (place + 1) % PLACES;
+    if (to >= 0) {
+        const int task = table[place].tasks[to];
+        counted[task].bytes += 8 * count, counted[task].messages++;
+    }
+    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
+}
+
+#define TURNED(P) WINDOW(P, turned[k % turns], MPI_DOUBLE)
+static void turned_plain(void) { for (int i = 0; i < calls; i++) { TURNED(PMPI_) } }
+static void turned_seen(void) { for (int i = 0; i < calls; i++) { TURNED(MPI_) } }
+#define counted_Irecv PMPI_Irecv
+#define counted_Waitall PMPI_Waitall
+static void turned_counted(void) { for (int i = 0; i < calls; i++) { TURNED(counted_) } }
 
 #define ALLREDUCE(P) P##Allreduce(a, b, 1, MPI_DOUBLE, MPI_SUM, comms[0]);
 #define ALLREDUCE_OPS(P) P##Allreduce(a, b, 1, MPI_DOUBLE, ops[i % 2], comms[0]);
@@ -127,6 +164,7 @@ PAIR(types, TYPES)
 PAIR(types_and_comms, TYPES_AND_COMMS)
 PAIR(comms, COMMS)
 PAIR(comms_to_self, COMMS_TO_SELF)
+PAIR(worlds_to_self, WORLDS_TO_SELF)
 PAIR(allreduce, ALLREDUCE)
 PAIR(allreduce_ops, ALLREDUCE_OPS)
 PAIR(allreduce_counts, ALLREDUCE_COUNTS)
@@ -167,8 +205,14 @@ static void by_turns(void) {
         ROW(name, comms, 1, 5);
         snprintf(name, sizeof name, "messages: %d communicators by turns", turns);
         ROW(name, comms_to_self, 1, 5);
+        snprintf(name, sizeof name, "messages: %d communicators of 2 by turns", turns);
+        ROW(name, worlds_to_self, 1, 5);
     }
     ROW("messages: 64 datatypes, 64 communicators", types_and_comms, 1, 5);
+    turns = MANY, own = 1;
+    ROW("messages: 64 communicators of 2, turned", turned, 1, 0);
+    compare("floor: table in C, 64 communicators, turned", "dup", turned_plain, turned_counted, 1, 0);
+    own = 0;
 }
 
 static void collectives(void) {
@@ -235,6 +279,11 @@ int main(int argc, char **argv) {
     ops[0] = MPI_SUM, ops[1] = MPI_MAX;
     for (int k = 0; k < MANY; k++) {
         MPI_Comm_dup(MPI_COMM_SELF, comms + k);
+        MPI_Comm_dup(MPI_COMM_WORLD, worlds + k);
+        MPI_Comm_split(MPI_COMM_WORLD, 0, -me, turned + k);
+        int *const tasks = tasks_of[29 * k % MANY]; // not in the order of their use
+        tasks[0] = 1, tasks[1] = 0;
+        enter(turned[k], tasks);
         MPI_Type_contiguous(1 + k % 8, MPI_CHAR, types + k);
         MPI_Type_commit(types + k);
     }
@@ -256,7 +305,7 @@ int main(int argc, char **argv) {
     }
     rest();
     for (int k = 0; k < 2; k++) MPI_Win_free(wins + k);
-    for (int k = 0; k < MANY; k++) MPI_Comm_free(comms + k), MPI_Type_free(types + k);
+    for (int k = 0; k < MANY; k++) MPI_Comm_free(comms + k), MPI_Comm_free(worlds + k), MPI_Comm_free(turned + k), MPI_Type_free(types + k);
     MPI_Finalize();
     return 0;
 }

@@ -518,7 +518,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__map)
-            opts="-m -t -o -h --matrix --topology --slots --kind --store --preset --algorithm --objective --fix --oversubscribe --weights --imbalance --previous --migration-cost --sparse-factor --time-limit --threads --seed --progress --out --bound --certificate --json --help"
+            opts="-m -t -o -h --matrix --topology --slots --kind --store --preset --algorithm --objective --fix --oversubscribe --weights --imbalance --previous --migration-cost --previous-matrix --sparse-factor --time-limit --threads --seed --progress --out --bound --certificate --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -585,6 +585,10 @@ _rankweave() {
                     return 0
                     ;;
                 --migration-cost)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --previous-matrix)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -143,6 +143,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l weights -d '
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l imbalance -d 'With --weights: how far above the mean the load of a slot may be, in percent' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l previous -d 'The mapping in use; a task leaves its slot only if that saves more than --migration-cost' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l migration-cost -d 'With --previous: the price of moving one task, in units of the objective' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l previous-matrix -d 'With --previous: the matrix that the mapping in use was searched for' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l sparse-factor -d 'Ignore pairs with less than this part of the traffic of the heaviest pair (0 to 1)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l time-limit -d 'Stop after this time with the best mapping so far: 30, 500ms, 2m [default: no limit]' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l threads -d 'Number of threads; without --time-limit, the answer does not depend on it [default: one for each core]' -r

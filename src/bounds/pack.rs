@@ -27,8 +27,9 @@ const LEARN: f64 = 0.05;
 pub(super) struct Packer<'a> {
     graph: &'a Graph,
     facts: &'a Facts,
-    /// By arc: the number of its pair.
+    /// By arc: the number of its pair, and the task that it starts at.
     pair: Vec<u32>,
+    from: Vec<u32>,
     weights: Vec<f64>,
     /// By task: the cliques whose smallest task it is, with the numbers of their pairs.
     cliques: Vec<Vec<(Vec<u32>, Vec<u32>)>>,
@@ -120,10 +121,11 @@ impl State {
 
 impl<'a> Packer<'a> {
     pub(super) fn new(graph: &'a Graph, facts: &'a Facts) -> Self {
-        let mut pair = Vec::new();
+        let (mut pair, mut from) = (Vec::new(), Vec::new());
         let mut weights = Vec::new();
         let offsets = graph.offsets();
         for v in 0..graph.vertices() {
+            from.resize(from.len() + graph.degree(v), v as u32);
             for (u, weight) in graph.arcs(v) {
                 if (u as usize) < v {
                     let k = graph.neighbours(u as usize).partition_point(|&t| (t as usize) < v);
@@ -134,7 +136,7 @@ impl<'a> Packer<'a> {
                 }
             }
         }
-        let mut packer = Packer { graph, facts, pair, weights, cliques: Vec::new() };
+        let mut packer = Packer { graph, facts, pair, from, weights, cliques: Vec::new() };
         if facts.cliques.len() > 3 {
             packer.cliques = (0..graph.vertices()).map(|v| packer.cliques_of(v)).collect();
         }
@@ -317,7 +319,7 @@ impl<'a> Packer<'a> {
 
     /// The task that an arc starts at.
     fn from(&self, arc: u32) -> usize {
-        self.graph.offsets().partition_point(|&begin| begin <= arc as usize) - 1
+        self.from[arc as usize] as usize
     }
 
     fn finished(

@@ -31,7 +31,7 @@ impl Effort {
         let (most, all) = match self {
             Effort::Off => (0, 0),
             Effort::Quick => (4, 100_000),
-            Effort::Best => (100, 60_000_000),
+            Effort::Best => (400, 60_000_000),
         };
         most.min(all / visits.max(1))
     }

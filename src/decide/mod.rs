@@ -4,6 +4,7 @@
 //! candidate, and it is the answer if the predicted gain is below the threshold. A launch can still
 //! reject the answer because of the times of earlier launches ([`LaunchTimes`]).
 
+mod adapted;
 mod earlier_launches;
 mod engine_version;
 pub mod mixed_ranks;
@@ -14,6 +15,7 @@ mod question;
 mod two_phase;
 mod wording;
 
+pub use adapted::EarlierOrder;
 pub use earlier_launches::{ENOUGH, FLOOR, Judgement, LaunchTimes, median};
 pub use engine_version::ENGINE_VERSION;
 pub use question::{Question, traffic_of_rails};

@@ -33,6 +33,11 @@ pub(super) fn predicted(before: &OrderCost, after: &OrderCost) -> String {
     text
 }
 
+/// A decision that comes from the order of an earlier launch.
+pub(super) fn adapted(reason: &str) -> String {
+    format!("{reason}, adapted to changed traffic from the order of an earlier launch")
+}
+
 /// The launcher's order stays: no better order was found, or its gain is below the threshold.
 /// The gain is one of hop-bytes, or of hop-bytes and rails.
 pub(super) fn too_little_gain(gain: f64, threshold: f64, rails: bool) -> String {

@@ -8,9 +8,9 @@ use super::AskedSources;
 use super::machine::LaunchMachine;
 use crate::base::error::Result;
 use crate::base::file;
-use crate::decide::{self, Decision};
+use crate::decide::{self, Decision, EarlierOrder};
 use crate::mapping::rails;
-use crate::matrix::CommMatrix;
+use crate::matrix::{CommMatrix, TrafficSketch};
 use crate::options::Settings;
 use crate::sources::Choice;
 use crate::store::{KeptOrder, Placement, Signature, Store};
@@ -56,6 +56,8 @@ pub struct KeptOrders {
     key: String,
     question: KeptOrder,
     limit: Duration,
+    /// The traffic of the search that the next answer comes from.
+    searched: Option<TrafficSketch>,
 }
 
 impl MappingProblem {
@@ -88,7 +90,13 @@ impl MappingProblem {
             ..KeptOrder::default()
         };
         let (store, key) = kept_in;
-        let kept = KeptOrders { store, key: key.into(), question, limit: options.time_limit };
+        let kept = KeptOrders {
+            store,
+            key: key.into(),
+            question,
+            limit: options.time_limit,
+            searched: None,
+        };
         let LaunchMachine { topology, slots, nodes, choice, by_host_name, .. } = machine;
         let topology = topology.into();
         let problem = MappingProblem {
@@ -122,6 +130,17 @@ impl KeptOrders {
         })
     }
 
+    /// The order of an earlier launch with other traffic, which can be adapted.
+    pub fn earlier(&self) -> Option<EarlierOrder> {
+        let kept = self.store.as_ref()?.earlier_order(&self.key, &self.question)?;
+        Some(EarlierOrder { process_of_task: kept.process_of_task, searched: kept.searched? })
+    }
+
+    /// The traffic of the search that the answer of this launch comes from; it is kept with the answer.
+    pub fn searched_for(&mut self, traffic: TrafficSketch) {
+        self.searched = Some(traffic);
+    }
+
     /// Keeps a decision for later launches. If the store refuses it, they find it again themselves.
     /// `now` is in seconds since 1970-01-01 UTC.
     pub fn keep(&self, decision: &Decision, now: u64) {
@@ -137,6 +156,7 @@ impl KeptOrders {
             reason: decision.reason.clone(),
             cut_after: decision.cut.then_some(self.limit.as_millis() as u64),
             found_at: now,
+            searched: self.searched.clone(),
             ..self.question.clone()
         };
         let _ = store.keep_order(&self.key, &order);

@@ -1,7 +1,8 @@
 use super::*;
+use crate::decide::EarlierOrder;
 use crate::decide::mixed_ranks::{Counts, Sign, Statement};
 use crate::launch::{AskedSources, KeptOrders, Processes, Reason};
-use crate::matrix::{SparseMatrix, Traffic};
+use crate::matrix::{Graph, SparseMatrix, Traffic, TrafficSketch};
 use crate::store::Store;
 
 const TASKS: usize = 4;
@@ -260,10 +261,18 @@ fn an_answer_is_kept_for_the_same_question_only() {
     assert_eq!((found.cost_before, found.cost_after), (40, 20));
     assert_eq!(found.reason, "REASON, as found in an earlier launch");
     assert_eq!(problem(&settings(), 11).find(), None, "another matrix");
+    assert_eq!(problem(&settings(), 11).earlier(), None, "its traffic is not known");
+    let mut kept = kept;
+    let sketch = TrafficSketch::new(&Graph::from_edges(TASKS, &[(0, 2, 10)]));
+    kept.searched_for(sketch.clone());
+    kept.keep(&decision(&[0, 2, 1, 3]), 5);
+    let earlier = EarlierOrder { process_of_task: vec![0, 2, 1, 3], searched: sketch };
+    assert_eq!(problem(&settings(), 11).earlier(), Some(earlier));
     for (name, value) in [("seed", "2"), ("topology", "tree:2:2@1:5"), ("min-gain", "9")] {
         let mut other = settings();
         other.set(name, value).unwrap();
         assert_eq!(problem(&other, 10).find(), None, "another {name}");
+        assert_eq!(problem(&other, 11).earlier(), None, "another {name}");
     }
     // An order that was not changed is kept without a permutation; one that was cut short only
     // answers launches with the same limit or less.

@@ -41,7 +41,7 @@ pub use portfolio::Auto;
 pub use preset::Preset;
 pub use problem::{Problem, ProblemBuilder};
 pub use registry::{by_name, registry};
-pub use remap::{Previous, Remapped, remap};
+pub use remap::{Basis, Previous, Remapped, adapt, remap, remap_from};
 pub use task_grid::TaskGrid;
 
 /// Points in each dimension, whether each dimension is a ring, and the point of each vertex.

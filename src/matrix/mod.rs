@@ -8,10 +8,12 @@ mod collected;
 pub mod collectives;
 mod comm_matrix;
 mod graph;
+mod sketch;
 mod sparse;
 pub mod synthetic;
 
 pub use collected::Collected;
 pub use comm_matrix::{CommMatrix, Kind};
 pub use graph::Graph;
+pub use sketch::{TrafficSketch, difference};
 pub use sparse::{SparseMatrix, Traffic};

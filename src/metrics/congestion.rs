@@ -3,6 +3,13 @@
 use crate::matrix::SparseMatrix;
 use crate::topology::Network;
 
+/// The load of a link: bytes and number of pairs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) bytes: u64,
+    pub(super) pairs: u64,
+}
+
 /// The load of the links if every task sends all its data once.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Congestion {
@@ -31,9 +38,15 @@ pub(super) fn of_links(
             pairs[link] += 1;
         });
     }
+    let loads = bytes.into_iter().zip(pairs).map(|(bytes, pairs)| Load { bytes, pairs });
+    of_loads(network, loads)
+}
+
+/// The figures for the loads of all links, in the order of the links' numbers.
+pub(super) fn of_loads(network: &dyn Network, loads: impl Iterator<Item = Load>) -> Congestion {
     let mut sums = Congestion { mc: 0.0, mmc: 0, ac: 0.0, amc: 0.0 };
     let mut used = 0u64;
-    for (link, (&bytes, &pairs)) in bytes.iter().zip(&pairs).enumerate() {
+    for (link, Load { bytes, pairs }) in loads.enumerate() {
         if pairs > 0 {
             let load = bytes as f64 / network.bandwidth(link);
             sums.mc = sums.mc.max(load);

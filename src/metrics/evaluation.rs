@@ -4,9 +4,10 @@ use super::byte_sum::ByteSum;
 use super::congestion;
 use super::rails::{RailLoads, rail_loads};
 use super::time::predicted_time;
+use super::tree_sums::TreeSums;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::SparseMatrix;
-use crate::topology::Topology;
+use crate::topology::{Topology, Tree};
 use serde::Serialize;
 
 /// The metrics of a mapping; field names are those of `rankweave eval --json`.
@@ -67,6 +68,16 @@ pub fn evaluate(
     topology: &dyn Topology,
     slot_of_task: &[usize],
 ) -> Result<Evaluation> {
+    evaluate_by(1, matrix, topology, slot_of_task)
+}
+
+/// [`evaluate`] by several threads, which share large matrices on trees. The result does not depend on their number.
+pub fn evaluate_by(
+    threads: usize,
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+) -> Result<Evaluation> {
     super::check_mapping(matrix.tasks(), topology, slot_of_task, u32::MAX)?;
     let bytes: u128 = matrix.entries().map(|(_, _, traffic)| u128::from(traffic.bytes)).sum();
     if bytes > u128::from(u64::MAX) {
@@ -76,50 +87,116 @@ pub fn evaluate(
         )
         .advise("scale the matrix down, since only ratios matter to a mapping"));
     }
-    let unit = if matrix.counts_halves() { 2 } else { 1 };
     let mut e = Evaluation::default();
-    let nodes = (0..topology.slots()).map(|slot| topology.node_of(slot)).max().map_or(0, |n| n + 1);
-    let mut received = vec![(0u64, 0u64); nodes];
-    let (mut pairs, mut bytes_of_pairs) = (0u64, 0u64);
-    let (mut hop_bytes, mut max_com, mut icv) = (0u128, 0u128, 0u64);
-    for (i, j, traffic) in matrix.entries().filter(|&(i, j, _)| i != j) {
-        let (a, b) = (slot_of_task[i as usize], slot_of_task[j as usize]);
-        let d = topology.distance(a, b);
-        let cost = u128::from(traffic.bytes) * u128::from(d);
-        pairs += 1;
-        bytes_of_pairs += traffic.bytes;
-        hop_bytes += cost;
-        max_com = max_com.max(cost);
-        e.total_hops += u128::from(d);
-        e.max_dilation = e.max_dilation.max(d);
-        let (from, to) = (topology.node_of(a), topology.node_of(b));
-        if from != to {
-            icv += traffic.bytes;
-            e.icm += 1;
-            received[to].0 += traffic.bytes;
-            received[to].1 += 1;
-        }
-    }
-    if pairs > 0 {
-        e.avg_hops = e.total_hops as f64 / pairs as f64;
-    }
-    if bytes_of_pairs > 0 {
-        e.hops_per_byte = hop_bytes as f64 / bytes_of_pairs as f64;
-    }
-    (e.hop_bytes, e.sum_com) = (hop_bytes.div_ceil(unit), hop_bytes.div_ceil(unit));
-    e.max_com = ByteSum::new(max_com, unit);
-    e.icv = icv.div_ceil(unit as u64);
+    let unit = if matrix.counts_halves() { 2 } else { 1 };
+    let tree = topology.as_tree().zip(TreeSums::new(threads, matrix, topology, slot_of_task));
+    let sums = match &tree {
+        Some((tree, sums)) => PairSums::of_tree(tree, sums),
+        None => PairSums::new(matrix, topology, slot_of_task),
+    };
+    sums.write(&mut e, unit);
     e.rails = rail_loads(matrix, topology, slot_of_task);
-    let most_received = received.iter().map(|r| r.0).max().unwrap_or(0);
-    e.mnrv = ByteSum::new(u128::from(most_received), unit);
-    e.mnrm = received.iter().map(|r| r.1).max().unwrap_or(0);
     if let Some(network) = topology.network() {
-        let links = congestion::of_links(matrix, network, slot_of_task);
-        e.predicted_time = predicted_time(matrix, topology, slot_of_task).map(|t| t.slowest);
+        let (links, time) = match &tree {
+            Some((tree, sums)) => (sums.congestion(tree), Some(sums.time(tree) / unit as f64)),
+            None => (
+                congestion::of_links(matrix, network, slot_of_task),
+                predicted_time(matrix, topology, slot_of_task).map(|time| time.slowest),
+            ),
+        };
+        e.predicted_time = time;
         (e.mc, e.mmc) = (Some(links.mc / unit as f64), Some(links.mmc));
         (e.ac, e.amc) = (Some(links.ac / unit as f64), Some(links.amc));
     }
     Ok(e)
+}
+
+/// Sums over all pairs, in the unit of the matrix.
+#[derive(Default)]
+struct PairSums {
+    pairs: u64,
+    bytes: u64,
+    hop_bytes: u128,
+    total_hops: u128,
+    max_dilation: u64,
+    max_com: u128,
+    /// Bytes and pairs between nodes.
+    between: (u64, u64),
+    /// The most bytes and pairs that a node receives from others.
+    received: (u64, u64),
+}
+
+impl PairSums {
+    /// Pair by pair.
+    fn new(matrix: &SparseMatrix, topology: &dyn Topology, slot_of_task: &[usize]) -> PairSums {
+        let mut sums = PairSums::default();
+        let node_of_task: Vec<usize> =
+            slot_of_task.iter().map(|&slot| topology.node_of(slot)).collect();
+        let nodes = node_of_task.iter().max().map_or(0, |n| n + 1);
+        let mut received = vec![(0u64, 0u64); nodes];
+        // Row by row, so that the processor can load the slots of all partners at the same time.
+        let (mut slots, mut distances) = (Vec::new(), Vec::new());
+        for (i, (&slot, &from)) in slot_of_task.iter().zip(&node_of_task).enumerate() {
+            let row = || matrix.row(i).filter(|&(j, _)| j as usize != i);
+            slots.clear();
+            slots.extend(row().map(|(j, _)| slot_of_task[j as usize]));
+            distances.resize(slots.len(), 0);
+            topology.distances(slot, &slots, &mut distances);
+            for ((j, traffic), &d) in row().zip(&distances) {
+                sums.count(traffic.bytes, 1, traffic.bytes, d);
+                let to = node_of_task[j as usize];
+                if from != to {
+                    sums.between = (sums.between.0 + traffic.bytes, sums.between.1 + 1);
+                    received[to] = (received[to].0 + traffic.bytes, received[to].1 + 1);
+                }
+            }
+        }
+        let most = |part: fn(&(u64, u64)) -> u64| received.iter().map(part).max().unwrap_or(0);
+        sums.received = (most(|r| r.0), most(|r| r.1));
+        sums
+    }
+
+    /// From the sums of a tree.
+    fn of_tree(tree: &Tree, of_tree: &TreeSums) -> PairSums {
+        let mut sums = PairSums::default();
+        for (level, at) in of_tree.levels.iter().enumerate().filter(|(_, at)| at.all.pairs > 0) {
+            let distance = if level < tree.levels() { tree.cost(level) } else { 0 };
+            sums.count(at.all.bytes, at.all.pairs, at.largest, distance);
+        }
+        for (sent, received) in of_tree.of_nodes(tree) {
+            sums.between = (sums.between.0 + sent.bytes, sums.between.1 + sent.pairs);
+            let (bytes, pairs) = sums.received;
+            sums.received = (bytes.max(received.bytes), pairs.max(received.pairs));
+        }
+        sums
+    }
+
+    /// Pairs with so many bytes in all, the largest of them with `largest`, at one distance.
+    fn count(&mut self, bytes: u64, pairs: u64, largest: u64, distance: u64) {
+        self.pairs += pairs;
+        self.bytes += bytes;
+        self.hop_bytes += u128::from(bytes) * u128::from(distance);
+        self.total_hops += u128::from(pairs) * u128::from(distance);
+        self.max_dilation = self.max_dilation.max(distance);
+        self.max_com = self.max_com.max(u128::from(largest) * u128::from(distance));
+    }
+
+    /// Writes what follows from the sums; `unit` units of bytes make a byte.
+    fn write(&self, e: &mut Evaluation, unit: u128) {
+        (e.total_hops, e.max_dilation) = (self.total_hops, self.max_dilation);
+        if self.pairs > 0 {
+            e.avg_hops = self.total_hops as f64 / self.pairs as f64;
+        }
+        if self.bytes > 0 {
+            e.hops_per_byte = self.hop_bytes as f64 / self.bytes as f64;
+        }
+        e.hop_bytes = self.hop_bytes.div_ceil(unit);
+        e.sum_com = e.hop_bytes;
+        e.max_com = ByteSum::new(self.max_com, unit);
+        (e.icv, e.icm) = (self.between.0.div_ceil(unit as u64), self.between.1);
+        e.mnrv = ByteSum::new(u128::from(self.received.0), unit);
+        e.mnrm = self.received.1;
+    }
 }
 
 #[cfg(test)]

@@ -8,10 +8,11 @@ mod congestion;
 mod evaluation;
 mod rails;
 mod time;
+mod tree_sums;
 mod validate;
 
 pub use byte_sum::ByteSum;
-pub use evaluation::{Evaluation, evaluate};
+pub use evaluation::{Evaluation, evaluate, evaluate_by};
 pub use rails::{RailLoad, RailLoads, rail_loads};
 pub(crate) use time::DEVIATIONS;
 pub use time::{PredictedTime, predicted_time};

@@ -7,7 +7,10 @@
 //! which listings of records do not read. They can be removed at any time. A file that is damaged, of a
 //! newer version or not readable counts as absent.
 //!
-//! Bounds: [`MOST_ORDERS`] files for each key, the newest; 4 bytes per task and about 200 each.
+//! A launch whose question has another matrix can start from the newest order of its key for the same places and
+//! options. A sketch of the traffic tells it how much has changed since the last search.
+//!
+//! Bounds: [`MOST_ORDERS`] files for each key, the newest; 4 bytes per task and up to 10 kB each.
 
 use super::Store;
 use super::directory::is_stale;
@@ -17,6 +20,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file::is_own;
 use crate::base::permutation::is_permutation;
 use crate::base::sorting::Arrange;
+use crate::matrix::TrafficSketch;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,6 +62,10 @@ pub struct KeptOrder {
     pub cut_after: Option<u64>,
     /// When it was found, seconds since 1970-01-01 UTC.
     pub found_at: u64,
+    /// The traffic that was searched for. If the order was only adapted, this is the traffic of the search before. Stored
+    /// behind the other fields, where older versions do not look.
+    #[serde(skip)]
+    pub searched: Option<TrafficSketch>,
 }
 
 impl KeptOrder {
@@ -99,6 +107,24 @@ impl Store {
         Ok((order.is_like(question) && !cut).then_some(order))
     }
 
+    /// The newest order for another matrix, but the same places, options and number of tasks as `question`, whose search
+    /// came to its end and of which the traffic is known. What cannot be read does not count.
+    pub fn earlier_order(&self, key: &str, question: &KeptOrder) -> Option<KeptOrder> {
+        let folder = self.orders();
+        check_folder(&folder).ok()?;
+        let prefix = prefix(&self.path_of(key));
+        let orders = fs::read_dir(&folder).ok()?.flatten().filter_map(|file| {
+            let name = file.file_name();
+            number_in(name.to_str()?, &prefix)?;
+            let bytes = read_sealed(&file.path(), MAGIC, LARGEST).ok()?;
+            let order = decode(&bytes).ok()?;
+            let wanted = KeptOrder { matrix: order.matrix, ..question.clone() };
+            let usable = order.is_like(&wanted) && order.cut_after.is_none();
+            (usable && order.searched.is_some()).then_some(order)
+        });
+        orders.max_by_key(|order| (order.found_at, order.matrix))
+    }
+
     /// Keeps an order, in place of one for the same question; removes the oldest of this key beyond
     /// [`MOST_ORDERS`]. Does not wait for the disk.
     ///
@@ -115,9 +141,7 @@ impl Store {
         {
             return Err(error.at(path.display()));
         }
-        let body = postcard::to_allocvec(order)
-            .map_err(|e| Error::new(ErrorKind::Format, format!("cannot encode the order: {e}")))?;
-        self.write(&path, &seal(MAGIC, VERSION, &body), false, &|| false)?;
+        self.write(&path, &seal(MAGIC, VERSION, &encode(order)?), false, &|| false)?;
         self.remove_oldest(&prefix(&self.path_of(key)), MOST_ORDERS);
         Ok(path)
     }
@@ -152,8 +176,7 @@ impl Store {
             {
                 let _ = fs::remove_file(file.path());
             }
-            let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(ENDING));
-            if number.is_some_and(|n| n.len() == 16 && n.bytes().all(|b| b.is_ascii_hexdigit())) {
+            if number_in(name, prefix).is_some() {
                 let changed = file.metadata().and_then(|m| m.modified());
                 ours.push((changed.unwrap_or(SystemTime::UNIX_EPOCH), file.path()));
             }
@@ -172,10 +195,32 @@ fn prefix(record: &Path) -> String {
     format!("{}.", stem.to_string_lossy())
 }
 
+/// The number in the name of a file, if it is the name of an order.
+fn number_in<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
+    let number = name.strip_prefix(prefix)?.strip_suffix(ENDING)?;
+    (number.len() == 16 && number.bytes().all(|b| b.is_ascii_hexdigit())).then_some(number)
+}
+
+fn encode(order: &KeptOrder) -> Result<Vec<u8>> {
+    let parts =
+        [Some(postcard::to_allocvec(order)), order.searched.as_ref().map(postcard::to_allocvec)];
+    let mut body = Vec::new();
+    for part in parts.into_iter().flatten() {
+        body.extend(
+            part.map_err(|e| {
+                Error::new(ErrorKind::Format, format!("cannot encode the order: {e}"))
+            })?,
+        );
+    }
+    Ok(body)
+}
+
 fn decode(bytes: &[u8]) -> Result<KeptOrder> {
     let (_, body) = open_sealed(bytes, MAGIC, VERSION, "order")?;
-    let order: KeptOrder =
-        postcard::from_bytes(body).map_err(|e| damaged(&format!("cannot be decoded: {e}")))?;
+    let (mut order, rest): (KeptOrder, &[u8]) =
+        postcard::take_from_bytes(body).map_err(|e| damaged(&format!("cannot be decoded: {e}")))?;
+    // Without it, the order still answers its own question.
+    order.searched = postcard::from_bytes(rest).ok();
     if order.is_sound() { Ok(order) } else { Err(damaged("is no permutation")) }
 }
 
@@ -186,6 +231,7 @@ fn damaged(what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Graph;
     use crate::store::record::tests::sample;
 
     fn order(matrix: u64) -> KeptOrder {
@@ -200,6 +246,7 @@ mod tests {
             reason: "predicted".into(),
             cut_after: None,
             found_at: 7,
+            searched: None,
         }
     }
 
@@ -224,6 +271,43 @@ mod tests {
         let alike = KeptOrder { matrix: 1 ^ 8, places: 5 ^ 8u64.rotate_right(21), ..question };
         assert_eq!(store.order_path("k", &alike), store.order_path("k", &order(1)));
         assert_eq!(store.order("k", &alike, 0).unwrap(), None);
+    }
+
+    #[test]
+    fn an_earlier_order_has_other_traffic_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path());
+        let sketch = |weight| TrafficSketch::new(&Graph::from_edges(4, &[(0, 1, weight)]));
+        let at = |matrix, found_at| KeptOrder {
+            searched: Some(sketch(u64::MAX - matrix)),
+            found_at,
+            ..order(matrix)
+        };
+        assert_eq!(store.earlier_order("k", &order(9)), None);
+        store.keep_order("k", &order(1)).unwrap();
+        assert_eq!(store.earlier_order("k", &order(9)), None, "without a sketch");
+        for other in [
+            KeptOrder { places: 2, ..at(2, 99) },
+            KeptOrder { options: 2, ..at(3, 99) },
+            KeptOrder { cut_after: Some(9), ..at(4, 99) },
+            at(5, 8),
+            at(6, 7),
+        ] {
+            store.keep_order("k", &other).unwrap();
+        }
+        assert_eq!(store.earlier_order("k", &order(9)), Some(at(5, 8)));
+        assert_eq!(store.earlier_order("j", &order(9)), None);
+        assert_eq!(store.order("k", &order(5), 0).unwrap(), Some(at(5, 8)));
+    }
+
+    /// A version that does not know the sketch reads the fields before it.
+    #[test]
+    fn the_sketch_is_behind_the_other_fields() {
+        let sketch = TrafficSketch::new(&Graph::from_edges(4, &[(0, 1, 5)]));
+        let with = KeptOrder { searched: Some(sketch), ..order(1) };
+        let body = encode(&with).unwrap();
+        assert_eq!(postcard::from_bytes::<KeptOrder>(&body).unwrap(), order(1));
+        assert!(body.starts_with(&encode(&order(1)).unwrap()));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::network::is_bandwidth;
 use super::tree_shape::Shape;
 use super::{Network, Topology};
 use crate::base::numbering::by_first_appearance;
+use std::ops::Range;
 
 /// A tree in which all slots lie at the same depth; inner levels may be of any size.
 ///
@@ -25,6 +26,9 @@ pub struct Tree {
     codes: Vec<u64>,
     /// Distance of two codes whose highest different bit is the index.
     cost_of_bit: Vec<u64>,
+    /// The level at which two slots first differ, by the number of leading zeros of the difference of their codes; the
+    /// number of levels for equal codes. Empty if there are no codes.
+    level_of_zeros: Vec<u8>,
     /// The number of children of the groups of each level, from the root down. `None` if the groups
     /// of a level differ in it, or if slots are not numbered along the tree.
     arity: Option<Vec<usize>>,
@@ -93,10 +97,11 @@ impl Tree {
         // Index of every slot's group among the children of the group above, level by level.
         let mut codes = vec![0u64; slots];
         let mut cost_of_bit = Vec::new();
+        let mut level_of_bit: Vec<u8> = Vec::new();
         let mut bits_left = 64u32;
         let mut fits = true;
         let mut above: Vec<u32> = vec![0; slots];
-        for (row, &cost) in groups.iter().zip(&costs) {
+        for ((level, row), &cost) in groups.iter().enumerate().zip(&costs) {
             let (child, most) = child_indices(&above, row);
             let bits = usize::BITS - most.saturating_sub(1).leading_zeros();
             if bits > bits_left {
@@ -108,6 +113,7 @@ impl Tree {
                 *code |= shifted(u64::from(index), bits_left);
             }
             cost_of_bit.splice(0..0, std::iter::repeat_n(cost, bits as usize));
+            level_of_bit.splice(0..0, std::iter::repeat_n(level as u8, bits as usize));
             above.clone_from(row);
         }
         if fits {
@@ -116,12 +122,18 @@ impl Tree {
         } else {
             codes.clear();
         }
+        let levels = u8::try_from(groups.len()).ok().filter(|_| fits);
+        let level_of_zeros = levels.map_or_else(Vec::new, |levels| {
+            level_of_bit.resize(64, levels);
+            level_of_bit.into_iter().rev().chain([levels]).collect()
+        });
         Tree {
             shape: Shape::new(&groups),
             groups,
             costs,
             codes,
             cost_of_bit,
+            level_of_zeros,
             arity,
             node_level: Some(0),
             label: None,
@@ -178,6 +190,34 @@ impl Tree {
     pub fn with_slot_names(mut self, names: Vec<String>) -> Tree {
         self.slot_names = names;
         self
+    }
+
+    /// The code of every slot, and the level at which two slots first differ by the number of leading zeros of the
+    /// exclusive or of their codes (65 numbers; that for 64 zeros is the number of levels). `None` if the codes do not
+    /// fit into 64 bits.
+    pub(crate) fn codes(&self) -> Option<(&[u64], &[u8; 65])> {
+        let level_of_zeros = self.level_of_zeros.as_slice().try_into().ok()?;
+        Some((&self.codes, level_of_zeros))
+    }
+
+    /// The vertex of the network for the group of a slot at level `l`.
+    pub(crate) fn vertex_of(&self, l: usize, slot: usize) -> usize {
+        self.shape.first[l] + self.groups[l][slot] as usize
+    }
+
+    /// The vertex above a vertex of the network; `None` for the root.
+    pub(crate) fn parent(&self, vertex: usize) -> Option<usize> {
+        self.shape.parent.get(vertex).map(|&parent| parent as usize)
+    }
+
+    /// The vertices of the nodes; none if the whole tree is one node.
+    pub(crate) fn nodes(&self) -> Range<usize> {
+        let Some(level) = self.node_level else { return 0..0 };
+        let end = match level {
+            0 => self.shape.parent.len(),
+            _ => self.shape.first[level - 1],
+        };
+        self.shape.first[level]..end
     }
 
     pub(super) fn shape(&self) -> &Shape {

@@ -84,6 +84,12 @@ impl InstanceArgs {
         }
         Ok(Instance { matrix: record.matrix.into_sum_of(self.kind.kinds()), topology, slots })
     }
+
+    /// Another matrix, read in the same way.
+    pub(in crate::cli) fn other_matrix(&self, text: &str) -> Result<SparseMatrix> {
+        let record = selection::record(text, || self.store.open())?;
+        Ok(record.matrix.into_sum_of(self.kind.kinds()))
+    }
 }
 
 impl Instance {

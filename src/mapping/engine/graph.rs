@@ -19,6 +19,11 @@ impl Scale {
     const BITS: u32 = 58;
     const DISTANCE_BITS: u32 = 30;
 
+    /// True if the search has the same numbers as the problem.
+    pub(crate) fn is_exact(self) -> bool {
+        self.weight_shift == 0 && self.distance_shift == 0
+    }
+
     pub(crate) fn new(total_weight: u128, max_distance: u64) -> Self {
         let distance_shift =
             (64 - max_distance.leading_zeros()).saturating_sub(Self::DISTANCE_BITS);

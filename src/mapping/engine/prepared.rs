@@ -30,9 +30,18 @@ pub(crate) struct Prepared<'a, 'b> {
 
 impl<'a, 'b> Prepared<'a, 'b> {
     pub(crate) fn new(problem: &'b Problem<'a>) -> Self {
+        Self::numbered(problem, problem.tasks() > RENUMBER_FROM)
+    }
+
+    /// The same, but vertex = task for large problems too. Renumbering takes longer than a search that changes little.
+    pub(crate) fn by_tasks(problem: &'b Problem<'a>) -> Self {
+        Self::numbered(problem, false)
+    }
+
+    fn numbered(problem: &'b Problem<'a>, anew: bool) -> Self {
         let graph = problem.graph();
         let scale = Scale::new(graph.total_weight(), largest_distance(problem));
-        let (csr, order) = if graph.vertices() > RENUMBER_FROM {
+        let (csr, order) = if anew {
             let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
             (csr, Some(order))
         } else {

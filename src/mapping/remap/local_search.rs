@@ -5,6 +5,7 @@ use super::{NONE, OldPlaces};
 use crate::mapping::Budget;
 use crate::mapping::engine::{Distance, Placement, Prepared};
 use crate::mapping::refinement::{Near, with_near};
+use std::collections::VecDeque;
 
 /// Every task on its previous slot where that is possible, the others where they are nearest to their
 /// partners; by task.
@@ -66,30 +67,40 @@ pub(super) fn settle(
 ) -> Vec<u32> {
     let start = prepared.by_vertex(place_of);
     with_near!(prepared, d, near => {
-        let placement = Placement::new(start, old.slot_place.len());
-        let search = PricedSearch { prepared, old, price, budget };
-        prepared.by_task(search.run(d, near, placement))
+        let mut placement = Placement::new(start, old.slot_place.len());
+        PricedSearch { prepared, old, price, budget, awake: None }.run(d, near, &mut placement);
+        prepared.by_task(placement.place_of)
     })
 }
 
 /// A local search in which leaving a slot has a price.
-struct PricedSearch<'a, 'p, 'q> {
-    prepared: &'a Prepared<'p, 'q>,
-    old: &'a OldPlaces,
-    price: i64,
-    budget: &'a Budget,
+pub(super) struct PricedSearch<'a, 'p, 'q> {
+    pub(super) prepared: &'a Prepared<'p, 'q>,
+    pub(super) old: &'a OldPlaces,
+    pub(super) price: i64,
+    pub(super) budget: &'a Budget,
+    /// By vertex: whether it is looked at from the start, or only once its surroundings change. `None` stands for all
+    /// vertices from the start.
+    pub(super) awake: Option<Vec<bool>>,
 }
 
 impl PricedSearch<'_, '_, '_> {
-    fn run<D: Distance, N: Near>(&self, d: &D, near: &N, mut placement: Placement) -> Vec<u32> {
-        let PricedSearch { prepared, old, price, budget } = *self;
+    /// Improves a placement by vertex. Returns the change of its cost with the prices, in the search's own numbers.
+    pub(super) fn run<D: Distance, N: Near>(
+        &self,
+        d: &D,
+        near: &N,
+        placement: &mut Placement,
+    ) -> i128 {
+        let PricedSearch { prepared, old, price, budget, ref awake } = *self;
         let graph = &prepared.graph;
         let n = graph.len();
         let pinned = |v: usize| prepared.pinned.get(v).copied().unwrap_or(false);
-        let mut queue: std::collections::VecDeque<u32> = (0..n as u32).collect();
-        let mut queued = vec![true; n];
+        let mut queued = awake.clone().unwrap_or_else(|| vec![true; n]);
+        let mut queue: VecDeque<u32> = (0..n as u32).filter(|&v| queued[v as usize]).collect();
         let mut tries = 1000 * n as u64;
-        let mut visits = 0u32;
+        let (mut visits, mut change) = (0u32, 0);
+        let mut tried: Vec<*const u32> = Vec::new();
         while let Some(u) = queue.pop_front() {
             let u = u as usize;
             queued[u] = false;
@@ -105,25 +116,47 @@ impl PricedSearch<'_, '_, '_> {
             let mut best = (0i128, p);
             let home = old.first_place[task];
             let own_slot = (home != NONE).then_some(home);
-            let around = graph.arcs(u).flat_map(|(t, _)| near.nearest(placement.place_of[t]));
-            for q in around.copied().chain(own_slot) {
-                let v = placement.task_at[q as usize];
-                if q == p || (v != NONE && pinned(v as usize)) {
+            let own = near.nearest(p);
+            tried.clear();
+            let around = graph.arcs(u).map(|(t, _)| near.nearest(placement.place_of[t]));
+            for seats in around.chain(own_slot.as_ref().map(std::slice::from_ref)) {
+                // These places are around the task itself, or were tried before.
+                if near.alike()
+                    && (seats.as_ptr() == own.as_ptr() || tried.contains(&seats.as_ptr()))
+                {
                     continue;
                 }
-                tries = tries.saturating_sub(1);
-                let mut moves = old.left(task, q) - old.left(task, p);
-                if v != NONE {
-                    let other = prepared.task(v as usize);
-                    moves += old.left(other, p) - old.left(other, q);
-                }
-                let delta = i128::from(placement.delta(graph, d, u, q))
-                    + i128::from(price) * i128::from(moves);
-                if delta < best.0 {
-                    best = (delta, q);
+                tried.push(seats.as_ptr());
+                for &q in seats {
+                    let v = placement.task_at[q as usize];
+                    if q == p || (v != NONE && pinned(v as usize)) {
+                        continue;
+                    }
+                    tries = tries.saturating_sub(1);
+                    let moves = old.left(task, q) - old.left(task, p);
+                    let half = i128::from(placement.half_delta(graph, d, u, q))
+                        + i128::from(price) * i128::from(moves);
+                    // If two tasks gain by a swap, at least one gains by its own move.
+                    if half > 0 {
+                        if near.alike() && Some(q) != own_slot {
+                            break;
+                        }
+                        continue;
+                    }
+                    let mut delta = i128::from(placement.delta(graph, d, u, q))
+                        + i128::from(price) * i128::from(moves);
+                    if v != NONE {
+                        let other = prepared.task(v as usize);
+                        let moves = old.left(other, p) - old.left(other, q);
+                        delta += i128::from(price) * i128::from(moves);
+                    }
+                    if delta < best.0 {
+                        best = (delta, q);
+                    }
                 }
             }
             if best.0 < 0 {
+                change += best.0;
                 let other = placement.task_at[best.1 as usize];
                 placement.swap(u, best.1);
                 for x in [u as u32, other].into_iter().filter(|&x| x != NONE) {
@@ -136,6 +169,6 @@ impl PricedSearch<'_, '_, '_> {
                 }
             }
         }
-        placement.place_of
+        change
     }
 }

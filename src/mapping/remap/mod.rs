@@ -10,6 +10,7 @@
 //!
 //! A local search that knows the price improves each; the independent evaluator chooses the best.
 
+mod adapt;
 mod align;
 mod chains;
 mod local_search;
@@ -22,6 +23,7 @@ use super::evaluation::value;
 use super::problem::refused;
 use super::{Budget, Mapper, Objective, Outcome, Preset, Problem};
 use crate::base::error::{Error, Result};
+pub use adapt::{Basis, adapt, remap_from};
 
 /// The previous mapping and what leaving it costs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,7 +14,7 @@ enum {
 };
 
 static char out[1024], in[1024];
-static long long sent[2], kept[2], scattered[2], put[2], fetched[2];
+static long long sent[2], kept[2], stepped[2], scattered[2], put[2], fetched[2];
 static MPI_Datatype types[TYPES];
 static MPI_Comm comms[COMMS], turned[COMMS];
 
@@ -38,25 +38,45 @@ static void messages(int round, int left, int right)
     }
 }
 
+/* The kinds of communicators of `plain`. */
+enum { ALONE, REVERSED, SAME, EVERY_SECOND, KINDS };
+
+static MPI_Comm communicator(int kind)
+{
+    MPI_Comm made;
+    switch (kind) {
+    case ALONE: OK(MPI_Comm_dup(MPI_COMM_SELF, &made)); break;
+    case REVERSED: OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &made)); break;
+    case SAME: OK(MPI_Comm_dup(MPI_COMM_WORLD, &made)); break;
+    default: OK(MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, world_rank, &made));
+    }
+    return made;
+}
+
+/* The rank of this process among those whose rank has the same parity, and the number of these. */
+static int second_rank(void) { return world_rank / 2; }
+static int seconds(void) { return (world_size + 1 - world_rank % 2) / 2; }
+/* The rank among all of the one that follows this process among those. */
+static int next_second(void) { return (second_rank() + 1) % seconds() * 2 + world_rank % 2; }
+
 /* MPI_Send, whose communicators and datatypes are found in other ways than those of MPI_Sendrecv: on communicators
- * whose ranks are in the other order, and on communicators of one process. Each datatype is used so often that its
- * size is kept. */
+ * whose ranks are in the other order, of one process, of all, and of every second one. Each datatype is used so often
+ * that its size is kept. */
 static void plain(int round, int right)
 {
     static MPI_Request receives[TYPES];
-    for (int k = 0; k < COMMS; k++) {
-        if (k % 4) OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, turned + k));
-        else OK(MPI_Comm_dup(MPI_COMM_SELF, turned + k));
-    }
+    const int to[KINDS] = {0, world_size - 1 - right, right, (second_rank() + 1) % seconds()};
+    long long *const sums[KINDS] = {kept, sent, sent, stepped};
+    for (int k = 0; k < COMMS; k++) turned[k] = communicator(k % KINDS);
     for (int r = 0; r < PLAIN; r++) {
         for (int k = 0; k < TYPES; k++) {
             OK(MPI_Irecv(in + 13 * k, 1, types[k], MPI_ANY_SOURCE, k, turned[(k + r) % COMMS], receives + k));
         }
         for (int k = 0; k < TYPES; k++) {
-            const int c = (k + r) % COMMS, alone = c % 4 == 0;
+            const int c = (k + r) % COMMS, kind = c % KINDS;
             OK(MPI_Send(out, 1, types[k], MPI_PROC_NULL, k, turned[c]));
-            OK(MPI_Send(out, 1, types[k], alone ? 0 : world_size - 1 - right, k, turned[c]));
-            count(alone ? kept : sent, size_of(k, round), 1);
+            OK(MPI_Send(out, 1, types[k], to[kind], k, turned[c]));
+            count(sums[kind], size_of(k, round), 1);
         }
         OK(MPI_Waitall(TYPES, receives, MPI_STATUSES_IGNORE));
     }
@@ -157,6 +177,7 @@ int main(int argc, char **argv)
     }
     printf("sent %d %d %lld %lld\n", world_rank, right, sent[0], sent[1]);
     printf("sent %d %d %lld %lld\n", world_rank, world_rank, kept[0], kept[1]);
+    printf("sent %d %d %lld %lld\n", world_rank, next_second(), stepped[0], stepped[1]);
     printf("moved %d %d %lld %lld\n", world_rank, right, put[0], put[1]);
     printf("moved %d %d %lld %lld\n", right, world_rank, fetched[0], fetched[1]);
     for (int to = 0; to < world_size; to++)

@@ -49,23 +49,21 @@ macro_rules! fast_send {
                 "jz 2f",
                 "cmp r9, [r10 + {key}]",
                 "je 5f",
-                // Not the communicator that the thread used last. Its digest is one of a line.
+                // Not the communicator that the thread used last. Its digest is mostly at its first place.
                 "movabs r10, {multiplier}",
                 "imul r10, r9",
-                "shr r10, 32 - {line_shift}",
-                "and r10d, {lines_mask} << {line_shift}",
+                "shr r10, 32 - {digest_shift}",
+                "and r10d, {places_mask} << {digest_shift}",
                 "add r10, [rip + {communicators} + {digests}]",
                 "cmp r9, [r10]",
-                "je 22f",
-                "add r10, {digest}",
-                "cmp r9, [r10]",
-                "je 22f",
-                "add r10, {digest}",
-                "cmp r9, [r10]",
-                "je 22f",
-                "add r10, {digest}",
-                "cmp r9, [r10]",
-                "je 22f",
+                "jne 32f",
+                "20:",
+                "mov r11, [r10 + {word}]",
+                "test r11, r11",
+                "js 27f",
+                "jnz 22f",
+                // It is free again, or the handle is none of MPI's: as without a digest.
+                "21:",
                 // It has no digest: its node is its home, or in a chain.
                 "movabs r10, {multiplier}",
                 "imul r10, r9",
@@ -87,44 +85,12 @@ macro_rules! fast_send {
                 "23:",
                 "cmp r11d, {outside}",
                 "jae 2f",
-                "28:",
                 $datatype,
                 "mov r10, fs:[rax + {datatype}]",
                 "test r10, r10",
                 "jz 2f",
                 "cmp rdx, [r10 + {key}]",
-                "je 7f",
-                // Not the datatype that the thread used last. MPI may have to be asked for its size again.
-                "cmp rdx, fs:[rax + {asked}]",
-                "je 2f",
-                // Its digest is one of a line.
-                "movabs r10, {multiplier}",
-                "imul r10, rdx",
-                "shr r10, 32 - {line_shift}",
-                "and r10d, {lines_mask} << {line_shift}",
-                "add r10, [rip + {sizes} + {digests}]",
-                "cmp rdx, [r10]",
-                "je 24f",
-                "add r10, {digest}",
-                "cmp rdx, [r10]",
-                "je 24f",
-                "add r10, {digest}",
-                "cmp rdx, [r10]",
-                "je 24f",
-                "add r10, {digest}",
-                "cmp rdx, [r10]",
-                "je 24f",
-                // It has no digest: its node is its home, or in a chain.
-                "movabs r10, {multiplier}",
-                "imul r10, rdx",
-                "shr r10, 32 - {datatype_shift}",
-                "and r10d, {homes_mask} << {datatype_shift}",
-                "add r10, [rip + {sizes} + {homes}]",
-                "cmp rdx, [r10 + {key}]",
-                "jne 6f",
-                "cmp qword ptr [r10 + {link}], 0",
-                "je 2f",
-                "mov fs:[rax + {datatype}], r10",
+                "jne 31f",
                 // The datatype's node is in r10, the task in r11.
                 "7:",
                 "mov r10, [r10 + {value}]",
@@ -152,33 +118,98 @@ macro_rules! fast_send {
                 "3:",
                 "mov r9, [r10 + {effective}]",
                 "jmp qword ptr [rip + {next} + 8 * {index}]",
-                // The communicator's digest is in r10. Bit 32 of rcx, which has no argument, tells that later.
+                // The word of the communicator's digest is in r11. Bit 32 of rcx, which has no argument, tells later
+                // that there was a digest.
                 "22:",
                 "mov ecx, ecx",
-                "mov r11, [r10 + {word}]",
-                "test r11, r11",
-                "js 27f",
-                // There is one rank.
-                "test ecx, ecx",
-                "jnz 26b",
-                "bts rcx, 32",
-                "jmp 28b",
-                // There are several ranks: their number, and the address of their tasks.
-                "27:",
-                "mov r10, r11",
-                "shl r10, 1",
-                "shr r10, 49",
+                "movzx r10d, r11w",
                 "cmp ecx, r10d",
                 "jae 26b",
-                "shl r11, 16",
-                "shr r11, 16",
+                "shr r11, {size_bits}",
+                "cmp r11, {identity}",
+                "je 28f",
+                "ja 29f",
+                // The one rank is that of all such communicators.
+                "bts rcx, 32",
+                "mov r11d, dword ptr [rip + {process}]",
+                "jmp 23b",
+                // The task is the rank.
+                "28:",
+                "mov r11d, ecx",
+                "bts rcx, 32",
+                "jmp 23b",
+                // The tasks are a progression: its first task, and the difference of two tasks.
+                "29:",
+                "mov r10, r11",
+                "shr r10, {step_bits}",
+                "and r11d, (1 << {step_bits}) - 1",
+                "imul r11d, ecx",
+                "add r11d, r10d",
+                "bts rcx, 32",
+                "jmp 23b",
+                // The word has the address of the tasks.
+                "27:",
+                "mov ecx, ecx",
+                "movzx r10d, r11w",
+                "cmp ecx, r10d",
+                "jae 26b",
+                "shl r11, 1",
+                "shr r11, {size_bits} + 1",
                 "mov r11d, dword ptr [r11 + 4 * rcx]",
                 "bts rcx, 32",
                 "jmp 23b",
-                // The datatype's digest is in r10.
+                // Its digest is at another place of the line.
+                "32:",
+                "xor r10, {digest}",
+                "cmp r9, [r10]",
+                "je 20b",
+                "xor r10, {digest} ^ (2 * {digest})",
+                "cmp r9, [r10]",
+                "je 20b",
+                "xor r10, {digest}",
+                "cmp r9, [r10]",
+                "je 20b",
+                "jmp 21b",
+                // Not the datatype that the thread used last. Its digest is mostly at its first place.
+                "31:",
+                "movabs r10, {multiplier}",
+                "imul r10, rdx",
+                "shr r10, 32 - {digest_shift}",
+                "and r10d, {places_mask} << {digest_shift}",
+                "add r10, [rip + {sizes} + {digests}]",
+                "cmp rdx, [r10]",
+                "jne 33f",
                 "24:",
                 "mov r10, [r10 + {word}]",
-                "jmp 25b",
+                "dec r10",
+                "jns 25b",
+                "jmp 34f",
+                "33:",
+                "xor r10, {digest}",
+                "cmp rdx, [r10]",
+                "je 24b",
+                "xor r10, {digest} ^ (2 * {digest})",
+                "cmp rdx, [r10]",
+                "je 24b",
+                "xor r10, {digest}",
+                "cmp rdx, [r10]",
+                "je 24b",
+                "34:",
+                // It has no digest. MPI may have to be asked for its size again.
+                "cmp rdx, fs:[rax + {asked}]",
+                "je 2f",
+                // Its node is its home, or in a chain.
+                "movabs r10, {multiplier}",
+                "imul r10, rdx",
+                "shr r10, 32 - {datatype_shift}",
+                "and r10d, {homes_mask} << {datatype_shift}",
+                "add r10, [rip + {sizes} + {homes}]",
+                "cmp rdx, [r10 + {key}]",
+                "jne 6f",
+                "cmp qword ptr [r10 + {link}], 0",
+                "je 2f",
+                "mov fs:[rax + {datatype}], r10",
+                "jmp 7b",
                 // The communicator is not at home: look for it in its chain.
                 "4:",
                 "movabs r10, {multiplier}",
@@ -229,14 +260,18 @@ macro_rules! fast_send {
                 digests = const $crate::entry::fast_send::DIGESTS,
                 digest = const $crate::entry::fast_send::DIGEST,
                 word = const $crate::entry::fast_send::WORD,
-                line_shift = const $crate::entry::fast_send::LINE_SHIFT,
-                lines_mask = const $crate::record::digest::LINES as i32 - 1,
+                digest_shift = const $crate::entry::fast_send::DIGEST_SHIFT,
+                places_mask = const $crate::record::digest::PLACES as i32 - 1,
                 homes_mask = const $crate::record::registry::HOMES as i32 - 1,
                 comm_shift = const $crate::entry::fast_send::COMM_SHIFT,
                 datatype_shift = const $crate::entry::fast_send::DATATYPE_SHIFT,
                 multiplier = const $crate::record::registry::MULTIPLIER as i64,
                 communicators = sym $crate::record::communicators::COMMUNICATORS,
                 sizes = sym $crate::record::datatypes::SIZES,
+                size_bits = const $crate::record::digest_word::SIZE_BITS,
+                step_bits = const $crate::record::digest_word::STEP_BITS,
+                identity = const $crate::record::digest_word::IDENTITY as i32,
+                process = sym $crate::record::digest_word::PROCESS,
                 outside = const $crate::record::communicator::OUTSIDE as i32,
                 next = sym $crate::entry::next::NEXT,
                 index = const $index,
@@ -248,6 +283,7 @@ macro_rules! fast_send {
 pub(crate) use fast_send;
 
 use crate::record::digest::{Digest, IN_LINE};
+use crate::record::digest_word::SIZE_BITS;
 use crate::record::registry::{Node, Registry};
 use crate::record::slot::Slot;
 use crate::record::thread::Size;
@@ -263,11 +299,10 @@ pub const TASKS: usize = offset_of!(Node<Slot>, value) + offset_of!(Slot, tasks)
 pub const CHAINS: usize = offset_of!(Registry<Slot>, chains);
 pub const HOMES: usize = offset_of!(Registry<Slot>, homes);
 pub const DIGESTS: usize = offset_of!(Registry<Slot>, digests);
-/// The size of a digest, and the offset of its word.
+/// The size of a digest, also as a power of two, and the offset of its word.
 pub const DIGEST: usize = size_of::<Digest>();
+pub const DIGEST_SHIFT: u32 = DIGEST.trailing_zeros();
 pub const WORD: usize = offset_of!(Digest, word);
-/// The size of a line of digests as a power of two.
-pub const LINE_SHIFT: u32 = (IN_LINE * size_of::<Digest>()).trailing_zeros();
 /// The sizes of nodes as powers of two.
 pub const COMM_SHIFT: u32 = size_of::<Node<Slot>>().trailing_zeros();
 pub const DATATYPE_SHIFT: u32 = size_of::<Node<Size>>().trailing_zeros();
@@ -277,7 +312,8 @@ const _: () = {
     assert!(offset_of!(Registry<Size>, chains) == CHAINS);
     assert!(offset_of!(Registry<Size>, homes) == HOMES);
     assert!(offset_of!(Registry<Size>, digests) == DIGESTS && offset_of!(Digest, key) == 0);
-    assert!(IN_LINE == 4 && IN_LINE * DIGEST == 64, "the comparisons above");
+    assert!(SIZE_BITS == 16, "`r11w` above");
+    assert!(IN_LINE == 4 && DIGEST.is_power_of_two(), "the comparisons above");
     assert!(size_of::<Node<Slot>>() == 64, "a line of the cache");
     assert!(size_of::<Node<Size>>().is_power_of_two());
 };

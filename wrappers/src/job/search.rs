@@ -18,7 +18,7 @@ use crate::sys::step_timer::StepTimer;
 use crate::sys::worker_thread::{self, Failure};
 use rw::decide::{self, Decision, Network, Question};
 use rw::launch::{AskedSources, KeptOrders, LaunchRecorder, MappingProblem, Message};
-use rw::matrix::{CommMatrix, Kind, SparseMatrix};
+use rw::matrix::{CommMatrix, Kind, SparseMatrix, TrafficSketch};
 use rw::store::Placement;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -115,10 +115,45 @@ impl<'a> RankZeroSearch<'a> {
         if let Some(decision) = kept {
             return SearchReply::Order(self.settle(decision));
         }
+        let problem = match self.adapt(problem) {
+            Ok(decision) => return SearchReply::Order(self.settle(decision)),
+            Err(problem) => *problem,
+        };
         match self.share(problem) {
             Ok(call) => SearchReply::Search(call),
             Err(problem) => SearchReply::Order(self.search_alone(*problem)),
         }
+    }
+
+    /// The decision from the order of an earlier launch, if the traffic changed little since then. Else returns the
+    /// problem.
+    fn adapt(&mut self, mut problem: MappingProblem) -> Result<Decision, Box<MappingProblem>> {
+        let pairs = Kind::ALL.map(|kind| problem.matrix.layer(kind).pairs());
+        let has_room = || shared_search::has_room(0, problem.matrix.tasks(), pairs.iter().sum());
+        let Some(earlier) = problem.kept.earlier().filter(|_| has_room()) else {
+            return Err(Box::new(problem));
+        };
+        let graph = problem.matrix.affinity();
+        let traffic = decide::traffic_of_rails(&problem.matrix, problem.topology.as_ref());
+        let (topology, slots) = (problem.topology.clone(), problem.slots.clone());
+        let options = problem.options.clone();
+        let searched = earlier.searched.clone();
+        let limit = options.time_limit;
+        let decided = shared_search::careful(0, limit, move || {
+            let question = Question {
+                graph: &graph,
+                traffic: traffic.as_ref(),
+                topology: topology.as_ref(),
+                slot_of_process: &slots,
+                options: &options,
+            };
+            Some(question.adapted(&earlier))
+        });
+        self.clock.step("earlier order");
+        let Ok(Some(decision)) = decided else { return Err(Box::new(problem)) };
+        problem.kept.searched_for(searched);
+        keep(problem.kept, decision.clone());
+        Ok(decision)
     }
 
     /// Makes the call for a shared search. Returns the problem if rank 0 is to solve it alone.
@@ -142,6 +177,7 @@ impl<'a> RankZeroSearch<'a> {
         };
         let (seed, limit) = (problem.options.seed, problem.options.time_limit);
         let call = Call::new(&network, problem.searchers, seed, limit);
+        problem.kept.searched_for(TrafficSketch::new(network.graph()));
         // The graph is all that is needed from here on, except for rails.
         let traffic = decide::traffic_of_rails(&problem.matrix, problem.topology.as_ref());
         problem.matrix = CommMatrix::empty(0);
@@ -158,14 +194,16 @@ impl<'a> RankZeroSearch<'a> {
             return self
                 .give_up(Message::new("there is too little memory to search for a rank order"));
         }
-        let MappingProblem { matrix, topology, slots, options, kept, .. } = problem;
+        let MappingProblem { matrix, topology, slots, options, mut kept, .. } = problem;
         let limit = options.time_limit;
         let decided = shared_search::careful(0, limit, move || {
-            Some(decide::decide(&matrix, topology.as_ref(), &slots, &options))
+            let decision = decide::decide(&matrix, topology.as_ref(), &slots, &options);
+            Some(decision.map(|decision| (decision, TrafficSketch::new(&matrix.affinity()))))
         });
         self.clock.step("search");
         match decided {
-            Ok(Ok(decision)) => {
+            Ok(Ok((decision, searched))) => {
+                kept.searched_for(searched);
                 keep(kept, decision.clone());
                 self.settle(decision)
             }

@@ -12,6 +12,7 @@ use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
 use crate::record::communicator::{self, Communicator};
 use crate::record::counters;
+use crate::record::digest_word;
 use crate::record::epoch_sums::Moves;
 use crate::record::expansion;
 use crate::record::registry::{Node, Registry};
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The communicators in use.
-pub static COMMUNICATORS: Registry<Slot> = Registry::with_free_digests(SEVERAL_RANKS);
+pub static COMMUNICATORS: Registry<Slot> = Registry::new();
 /// False while nothing is recorded: no communicator is added then.
 static RECORDING: AtomicBool = AtomicBool::new(false);
 static KEYVAL: AtomicI32 = AtomicI32::new(-1);
@@ -235,29 +236,8 @@ pub fn known(thread: &Thread, bits: u64) -> Option<&'static Node<Slot>> {
 pub fn digest(thread: &Thread, bits: u64) {
     // SAFETY: nodes are never given back.
     if unsafe { thread.comm.load(Ordering::Relaxed).as_ref() }.is_some_and(|last| !last.is(bits)) {
-        COMMUNICATORS.digest(bits, |slot| word(slot, bits));
+        COMMUNICATORS.digest(bits, |slot| digest_word::of(slot, bits));
     }
-}
-
-/// The bit of a digest's word that says that the communicator has another number of ranks than one. Alone it is the word
-/// of a communicator without ranks: nothing sent on it is counted.
-const SEVERAL_RANKS: u64 = 1 << 63;
-
-/// The word of a digest. If the communicator has one rank: its task. Otherwise, from the upper end: a bit that is set,
-/// the number of ranks (15 bits), and the address of their tasks (48 bits). `None` if that does not fit, or if another
-/// handle is to be used in calls.
-fn word(slot: &Slot, bits: u64) -> Option<u64> {
-    let (size, tasks) = (slot.size.load(Ordering::Relaxed), slot.tasks.load(Ordering::Relaxed));
-    if slot.effective.load(Ordering::Relaxed) != bits {
-        return None;
-    }
-    if size == 1 {
-        // SAFETY: the table of tasks has `size` entries; the communicator is in the table, which is locked.
-        let task = unsafe { (*tasks).load(Ordering::Relaxed) };
-        return (task < communicator::OUTSIDE).then_some(u64::from(task));
-    }
-    let (size, address) = (u64::from(size), tasks.expose_provenance() as u64);
-    (size >> 15 == 0 && address >> 48 == 0).then_some(SEVERAL_RANKS | size << 48 | address)
 }
 
 /// Makes `comm` the thread's current communicator if [`known`] gave `None`.

@@ -161,13 +161,14 @@ pub fn known(thread: &Thread, bits: u64) -> Option<u64> {
     Some(node.value.bytes.load(Ordering::Relaxed))
 }
 
-/// Gives the datatype of this handle a digest, its size, if the thread used it before, and then another one.
+/// Gives the datatype of this handle a digest if the thread used it before, and then another one. The word of the
+/// digest is the size plus one.
 #[inline(always)]
 pub fn digest(thread: &Thread, bits: u64) {
     // SAFETY: nodes are never given back.
     let last = unsafe { thread.datatype.load(Ordering::Relaxed).as_ref() };
     if last.is_some_and(|last| !last.is(bits)) {
-        SIZES.digest(bits, |size| Some(size.bytes.load(Ordering::Relaxed)));
+        SIZES.digest(bits, |size| size.bytes.load(Ordering::Relaxed).checked_add(1));
     }
 }
 

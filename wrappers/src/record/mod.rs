@@ -13,6 +13,7 @@ pub mod communicators;
 pub mod counters;
 pub mod datatypes;
 pub mod digest;
+pub mod digest_word;
 pub mod epoch_sums;
 pub mod expansion;
 mod given_digests;

@@ -84,16 +84,11 @@ impl<T> Changes<T> {
 
 impl<T: Default, const NEAR: bool> Registry<T, NEAR> {
     sync::constant! { pub fn new() -> Self {
-        Self::with_free_digests(0)
-    } }
-
-    // A table in which a free place for a digest has this word.
-    sync::constant! { pub fn with_free_digests(word: u64) -> Self {
         let changes = Changes { objects: 0, free: None };
         Registry {
             homes: AtomicPtr::new(std::ptr::null_mut()),
             chains: AtomicPtr::new(std::ptr::null_mut()),
-            digests: Digests::new(word),
+            digests: Digests::new(),
             cuts: AtomicU64::new(0),
             changes: Mutex::new(changes),
         }

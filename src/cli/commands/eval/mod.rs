@@ -82,7 +82,8 @@ impl Args {
         if self.study.wanted() {
             return self.study.execute(&instance, objective, self.json);
         }
-        let evaluation = metrics::evaluate(&instance.matrix, topology, &mapping)?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let evaluation = metrics::evaluate_by(threads, &instance.matrix, topology, &mapping)?;
         let certificate = self.lower.find(&instance, &mapping, objective)?;
         if self.json {
             output::print_json(&MetricsSummary {

@@ -9,7 +9,7 @@ use crate::cli::arguments::instance::{Instance, InstanceArgs, ObjectiveValue, no
 use crate::cli::arguments::number_file;
 use crate::cli::console::progress::metered;
 use crate::cli::console::{Exit, output};
-use crate::mapping::{self, Balanced, Budget, Loads, Mapper, Objective, Outcome};
+use crate::mapping::{self, Balanced, Basis, Budget, Loads, Mapper, Objective, Outcome};
 use crate::mapping::{Preset, Previous, Problem, ProblemBuilder};
 use crate::matrix::Graph;
 use crate::metrics;
@@ -27,6 +27,7 @@ Examples:
   rankweave map --matrix chares.graph --topology torus:8x8 --weights loads.txt --imbalance 5
   rankweave map --matrix app.graph --topology torus:8x8x8 --slots left.txt \\
                 --previous order.txt --migration-cost 1000000
+  rankweave map --matrix new.graph --topology tree:16:4:8 --previous order.txt --previous-matrix app.graph
   rankweave eval --matrix app.graph --topology tree:16:4:8@1:10:100 --mapping order.txt";
 
 /// Compute a mapping of tasks to slots, without running anything
@@ -101,6 +102,14 @@ pub struct Args {
     /// times d.
     #[arg(long, value_name = "X", default_value_t = 0, requires = "previous")]
     migration_cost: u64,
+
+    /// With --previous: the matrix that the mapping in use was searched for
+    ///
+    /// If the new matrix differs little from it, the mapping in use is only adapted, which takes a small part of the time of
+    /// a new search. Give the matrix of the last search, also after several changes. Without this option there is
+    /// always a new search.
+    #[arg(long, value_name = "M", requires = "previous", conflicts_with = "weights")]
+    previous_matrix: Option<String>,
 
     /// Ignore pairs with less than this part of the traffic of the heaviest pair (0 to 1)
     ///
@@ -178,8 +187,9 @@ impl Args {
             .objective(objective)
             .preset(preset)
             .seed(self.seed);
+        let basis = self.basis()?;
         let (wall, cpu) = (Instant::now(), clock::cpu_time());
-        let solution = self.solve(builder, mapper, &instance, &mut budget)?;
+        let solution = self.solve(builder, mapper, &instance, basis.as_ref(), &mut budget)?;
         drop(meter);
         let (seconds, cpu_seconds) = (wall.elapsed(), clock::cpu_time().saturating_sub(cpu));
         let mut identity = instance.identity();
@@ -189,7 +199,8 @@ impl Args {
             identity = problem.slots_of(&problem.identity_places());
         }
         let cost = |slots: &[usize]| -> Result<ObjectiveValue> {
-            let e = metrics::evaluate(&instance.matrix, instance.topology.as_ref(), slots)?;
+            let (matrix, topology) = (&instance.matrix, instance.topology.as_ref());
+            let e = metrics::evaluate_by(budget.threads(), matrix, topology, slots)?;
             value_of(objective, &e).ok_or_else(|| no_links(objective, instance.topology.as_ref()))
         };
         let certificate = self.lower.find(&instance, &solution.slot_of_task, objective)?;
@@ -217,6 +228,13 @@ impl Args {
             false => eprint!("{}", summary.text(&instance, &solution.diagnostics) + &bound),
         }
         Ok(Exit::Done)
+    }
+
+    /// The traffic that the previous mapping was searched for, if it was given.
+    fn basis(&self) -> Result<Option<Graph>> {
+        let Some(matrix) = &self.previous_matrix else { return Ok(None) };
+        let matrix = self.instance.other_matrix(matrix)?;
+        self.thinned(Graph::from_traffic(&matrix)).map(Some)
     }
 
     /// Writes the mapping to the file that the user gave, or else to standard output. With --json, standard
@@ -288,6 +306,7 @@ impl Args {
         builder: ProblemBuilder<'_>,
         mapper: &dyn Mapper,
         instance: &Instance,
+        basis: Option<&Graph>,
         budget: &mut Budget,
     ) -> Result<Solution> {
         let migration_cost = self.migration_cost;
@@ -299,7 +318,13 @@ impl Args {
             let (outcome, moves) = match &previous {
                 None => (mapper.map(&problem, budget)?, None),
                 Some(previous) => {
-                    let answer = mapping::remap(&problem, previous, mapper, budget);
+                    let answer = match basis {
+                        Some(basis) => {
+                            let basis = Basis::Graph(basis);
+                            mapping::remap_from(&problem, previous, basis, mapper, budget)
+                        }
+                        None => mapping::remap(&problem, previous, mapper, budget),
+                    };
                     let answer = answer.map_err(|e| e.at("--previous"))?;
                     (answer.outcome, moves(answer.moved, answer.forced))
                 }

@@ -1,0 +1,153 @@
+//! What it costs to adapt a mapping to traffic that changed a little, compared with a new search.
+//!
+//!     cargo bench --bench incremental                     the table of docs/benchmarks.md
+//!     cargo bench --bench incremental -- PRESET TOPOLOGY PATTERN [PERCENT]
+//!
+//! Each pattern is mapped, then a part of its edges changes (1 percent unless given), and the mapping is adapted (without
+//! a price for moves). It is compared with a new search for the changed pattern, with the same preset and seed. Searches
+//! with other seeds differ by some percent, so all figures are means of [`SEEDS`] seeds, and those of costs geometric ones.
+//! The seconds are CPU seconds of one thread. The kinds of change:
+//!
+//! * `weights`: each edge in question gets one of the weights 1 to 4 times its own;
+//! * `near`: one end of each edge in question moves to a neighbour of that end, as in meshes that are refined;
+//! * `far`: one end of each edge in question moves to any task.
+
+use rankweave::base::random::SplitMix64;
+use rankweave::mapping::{Basis, Budget, Preset, Previous, Problem, adapt, by_name};
+use rankweave::matrix::Graph;
+use rankweave::matrix::synthetic::pattern;
+use rankweave::metrics::hop_bytes;
+use rankweave::topology::{Topology, parse};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Topology and pattern.
+const CASES: [(&str, &str); 4] = [
+    ("tree:4:16:64:64@1:10:100:1000", "rgg:262144,shuffle=1"),
+    ("tree:4:16:64:64@1:10:100:1000", "stencil:64x64x64,shuffle=1"),
+    ("torus:16x32x32", "rgg:16384,shuffle=1"),
+    ("torus:16x32x32", "stencil:128x128,shuffle=1"),
+];
+
+/// Searches for each kind of change.
+const SEEDS: u64 = 3;
+
+const CHANGES: [&str; 3] = ["weights", "near", "far"];
+
+/// Seconds of processor time that this process has used.
+fn cpu_seconds() -> f64 {
+    rankweave::base::clock::cpu_time().as_secs_f64()
+}
+
+/// The graph with a part of its edges changed.
+fn changed(graph: &Graph, kind: &str, part: f64) -> Graph {
+    let mut random = SplitMix64::new(17);
+    let n = graph.vertices();
+    let mut edges: Vec<(u32, u32, u64)> = Vec::with_capacity(graph.edges());
+    for v in 0..n {
+        for (u, weight) in graph.arcs(v).filter(|&(u, _)| u as usize > v) {
+            if random.unit() >= part {
+                edges.push((v as u32, u, weight));
+                continue;
+            }
+            edges.push(match kind {
+                "weights" => (v as u32, u, weight * (1 + random.below(4) as u64)),
+                "near" => {
+                    let around = graph.neighbours(u as usize);
+                    (v as u32, around[random.below(around.len())], weight)
+                }
+                _ => (v as u32, random.below(n) as u32, weight),
+            });
+        }
+    }
+    Graph::from_edges(n, &edges)
+}
+
+/// Means over the seeds of one kind of change.
+#[derive(Default)]
+struct Means {
+    /// Logarithms of costs over those of the new search: of the previous mapping, and of the adapted one.
+    previous: f64,
+    adapted: f64,
+    /// CPU seconds of the new search and of the adaptation.
+    search: f64,
+    needed: f64,
+    moved: f64,
+    refused: usize,
+}
+
+fn build<'a>(
+    graph: &'a Graph,
+    topology: &'a dyn Topology,
+    preset: Preset,
+    seed: u64,
+) -> Result<Problem<'a>, Failure> {
+    Ok(Problem::builder(graph, topology).preset(preset).seed(seed).build()?)
+}
+
+fn measure(preset: &str, machine: &str, text: &str, part: f64) -> Result<(), Failure> {
+    let preset: Preset = preset.parse()?;
+    let (before, topology, auto) = (pattern(text)?, parse(machine)?, by_name("auto")?);
+    let topology = topology.as_ref();
+    let search = |graph: &Graph, seed| -> Result<(Vec<usize>, f64), Failure> {
+        let problem = build(graph, topology, preset, seed)?;
+        let begin = cpu_seconds();
+        let answer = auto.map(&problem, &mut Budget::unlimited())?;
+        Ok((answer.slot_of_task, cpu_seconds() - begin))
+    };
+    let first: Vec<_> =
+        (1..=SEEDS).map(|seed| search(&before, seed)).collect::<Result<_, Failure>>()?;
+    for kind in CHANGES {
+        let after = changed(&before, kind, part);
+        let cost = |slots: &[usize]| hop_bytes(&after, topology, slots) as f64;
+        let mut sum = Means::default();
+        for (seed, (slot_of_task, _)) in (1..).zip(&first) {
+            let (anew, seconds) = search(&after, seed)?;
+            let previous = Previous { slot_of_task: slot_of_task.clone(), migration_cost: 0 };
+            let problem = build(&after, topology, preset, seed)?;
+            let begin = cpu_seconds();
+            let adapted = adapt(&problem, &previous, Basis::Graph(&before), &Budget::unlimited());
+            sum.needed += cpu_seconds() - begin;
+            sum.search += seconds;
+            sum.previous += (cost(slot_of_task) / cost(&anew)).ln();
+            match adapted {
+                Some(answer) => {
+                    sum.adapted += (cost(&answer.outcome.slot_of_task) / cost(&anew)).ln();
+                    sum.moved += answer.moved as f64;
+                }
+                None => sum.refused += 1,
+            }
+        }
+        let mean = |sum: f64| sum / SEEDS as f64;
+        let anew = if sum.refused > 0 { format!(", {} anew", sum.refused) } else { String::new() };
+        println!(
+            "| {text} | {machine} | {} | {kind} | {:.4} | {:.4}{anew} | {:.2} | {:.3} | {:.3} | {:.0} |",
+            preset.name(),
+            mean(sum.previous).exp(),
+            mean(sum.adapted).exp(),
+            mean(sum.search),
+            mean(sum.needed),
+            sum.needed / sum.search,
+            mean(sum.moved),
+        );
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    println!(
+        "| pattern | topology | preset | change | previous mapping / new search | adapted / new search | CPU s, search | CPU s, adapted | ratio | moved |"
+    );
+    println!("|---|---|---|---|---:|---:|---:|---:|---:|---:|");
+    if let [preset, machine, text, rest @ ..] = words.as_slice() {
+        let percent: f64 = rest.first().map_or(Ok(1.0), |p| p.parse())?;
+        return measure(preset, machine, text, percent / 100.0);
+    }
+    for (machine, text) in CASES {
+        for preset in ["fast", "default"] {
+            measure(preset, machine, text, 0.01)?;
+        }
+    }
+    Ok(())
+}
