@@ -55,19 +55,19 @@ mod tests {
     use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
     use crate::topology::Tree;
 
-    /// Tasks t and t + 8 exchange data, and the pair of task `heavy` twice as much.
+    /// Tasks t and t + 64 exchange data, and the pair of task `heavy` twice as much.
     fn pairs(heavy: u32, bytes: u64) -> CommMatrix {
         let cell = |t| Traffic { bytes: bytes * (1 + u64::from(t == heavy)), messages: 1 };
-        let entries: Vec<(u32, u32, Traffic)> = (0..8).map(|t| (t, t + 8, cell(t))).collect();
-        CommMatrix::from_point_to_point(SparseMatrix::from_entries(16, &entries))
+        let entries: Vec<(u32, u32, Traffic)> = (0..64).map(|t| (t, t + 64, cell(t))).collect();
+        CommMatrix::from_point_to_point(SparseMatrix::from_entries(128, &entries))
     }
 
     #[test]
     fn an_order_is_adapted_if_little_changed() {
-        let tree = Tree::regular(&[2, 8], &[10, 1]).unwrap();
-        let slots: Vec<usize> = (0..16).collect();
+        let tree = Tree::regular(&[2, 64], &[10, 1]).unwrap();
+        let slots: Vec<usize> = (0..128).collect();
         let options = Options::default();
-        let before = pairs(16, 1000);
+        let before = pairs(128, 1000);
         let found = decide(&before, &tree, &slots, &options).unwrap();
         let searched = TrafficSketch::new(&before.affinity());
         let earlier = EarlierOrder { process_of_task: found.process_of_task.clone(), searched };
@@ -80,12 +80,12 @@ mod tests {
         };
         // All pairs are on one node already, so the same order is the best.
         let again = adapted(&pairs(3, 1000)).unwrap();
-        assert_eq!((again.process_of_task, again.cost_after), (found.process_of_task, 9000));
+        assert_eq!((again.process_of_task, again.cost_after), (found.process_of_task, 65_000));
         assert!(again.reason.ends_with("from the order of an earlier launch"), "{}", again.reason);
-        assert!(adapted(&pairs(16, 50)).is_some(), "all pairs send less");
+        assert!(adapted(&pairs(128, 50)).is_some(), "all pairs send less");
         let ring: Vec<_> =
-            (0..16).map(|t| (t, (t + 1) % 16, Traffic { bytes: 7, messages: 1 })).collect();
-        let ring = CommMatrix::from_point_to_point(SparseMatrix::from_entries(16, &ring));
+            (0..128).map(|t| (t, (t + 1) % 128, Traffic { bytes: 7, messages: 1 })).collect();
+        let ring = CommMatrix::from_point_to_point(SparseMatrix::from_entries(128, &ring));
         assert_eq!(adapted(&ring), None, "other traffic");
         assert_eq!(adapted(&CommMatrix::empty(3)), None);
     }

@@ -19,11 +19,11 @@ pub use time::{PredictedTime, predicted_time};
 pub use validate::check_mapping;
 
 use crate::matrix::Graph;
-use crate::topology::Topology;
+use crate::topology::{Topology, Tree};
 
 /// Hop-bytes Σ w(i,j)·d(σ(i),σ(j)) over the undirected edges (UMPA paper: weighted hops, WH).
 pub fn hop_bytes(graph: &Graph, topology: &dyn Topology, slot_of_task: &[usize]) -> u128 {
-    hop_bytes_of(graph, topology, slot_of_task, 0..graph.vertices())
+    hop_bytes_by(1, graph, topology, slot_of_task)
 }
 
 /// [`hop_bytes`] by several threads, each with a share of the tasks. Small graphs take one thread.
@@ -36,8 +36,13 @@ pub fn hop_bytes_by(
     const SHARE: usize = 65_536;
     let n = graph.vertices();
     let threads = threads.min(n / SHARE).max(1);
+    let codes = tree_codes(topology, slot_of_task);
     let part = |k: usize| {
-        hop_bytes_of(graph, topology, slot_of_task, n * k / threads..n * (k + 1) / threads)
+        let tasks = n * k / threads..n * (k + 1) / threads;
+        match &codes {
+            Some((tree, codes)) => hop_bytes_on_tree(graph, tree, codes, tasks),
+            None => hop_bytes_of(graph, topology, slot_of_task, tasks),
+        }
     };
     std::thread::scope(|scope| {
         let part = &part;
@@ -45,6 +50,36 @@ pub fn hop_bytes_by(
         let first = part(0);
         others.into_iter().map(|(k, t)| t.join().unwrap_or_else(|_| part(k))).sum::<u128>() + first
     })
+}
+
+/// The tree and the code of each task's slot, where the topology is a tree with codes.
+fn tree_codes<'a>(
+    topology: &'a dyn Topology,
+    slot_of_task: &[usize],
+) -> Option<(&'a Tree, Vec<u64>)> {
+    let tree = topology.as_tree().filter(|&tree| std::ptr::addr_eq(tree, topology))?;
+    let (codes, _) = tree.codes()?;
+    Some((tree, slot_of_task.iter().map(|&slot| codes[slot]).collect()))
+}
+
+/// As [`hop_bytes_of`], from the codes of the tasks: one access to memory for each edge.
+fn hop_bytes_on_tree(
+    graph: &Graph,
+    tree: &Tree,
+    code_of_task: &[u64],
+    tasks: std::ops::Range<usize>,
+) -> u128 {
+    let Some((_, level_of_zeros)) = tree.codes() else { return 0 };
+    let mut weights = vec![0u128; tree.levels() + 1];
+    for i in tasks {
+        let (row, code) = (graph.neighbours(i), code_of_task[i]);
+        let above = row.partition_point(|&j| j as usize <= i);
+        for (&j, &w) in row[above..].iter().zip(&graph.weights(i)[above..]) {
+            let zeros = (code ^ code_of_task[j as usize]).leading_zeros() as usize;
+            weights[usize::from(level_of_zeros[zeros])] += u128::from(w);
+        }
+    }
+    (0..tree.levels()).map(|level| weights[level] * u128::from(tree.cost(level))).sum()
 }
 
 /// The hop-bytes of the edges from each of `tasks` to tasks with larger numbers.
@@ -84,5 +119,6 @@ mod tests {
         for threads in [0, 1, 2, 3, 100] {
             assert_eq!(hop_bytes_by(threads, &graph, topology.as_ref(), &slots), alone);
         }
+        assert_eq!(hop_bytes_of(&graph, topology.as_ref(), &slots, 0..200_000), alone);
     }
 }

@@ -10,8 +10,9 @@ use super::judge::Judge;
 use super::objectives::{lower_largest, lower_links, lower_times};
 use super::{Effort, polish};
 use crate::base::sorting::Arrange;
-use crate::mapping::engine::Prepared;
+use crate::mapping::engine::{Distance, Prepared, with_distance};
 use crate::mapping::papers::umpa_congestion;
+use crate::mapping::refinement::{FewTasks, TABU_PLACES};
 use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 
 /// The best of all answers for a problem. `None` if there is none.
@@ -111,8 +112,32 @@ fn by_hops(
             best = Candidate::new(name, place_of);
         }
     }
+    if !optimal && let Some(place_of) = by_tabu(prepared, &best, cost, &effort, budget) {
+        best = Candidate::new("tabu search", place_of);
+    }
     let place_of = prepared.by_task(best.place_of);
     Some((Outcome::by(budget.threads(), problem, place_of).with("chosen", best.name), optimal))
+}
+
+/// A better placement than the best candidate by tabu search, if there are few places.
+fn by_tabu(
+    prepared: &Prepared<'_, '_>,
+    best: &Candidate,
+    cost: Option<i128>,
+    effort: &Effort,
+    budget: &Budget,
+) -> Option<Vec<u32>> {
+    let places = prepared.problem.places().len();
+    if places > TABU_PLACES {
+        return None;
+    }
+    let known = cost.unwrap_or_else(|| prepared.cost(&best.place_of));
+    let is_fixed = |v| prepared.fixed_place(v).is_some();
+    let few = with_distance!(&prepared.lookup, d => {
+        FewTasks::new(&prepared.graph, places, |a, b| d.between(a, b), is_fixed)
+    });
+    let rng = &mut prepared.rng.fork(0x007a_b0);
+    few.better(&best.place_of, known, effort.tabu_pairs, rng, budget)
 }
 
 /// The best of the candidates after local search, with its cost, which is not computed if there is nothing to

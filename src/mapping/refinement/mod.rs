@@ -12,6 +12,7 @@ mod link_times;
 mod near;
 mod nearness;
 mod refiner;
+mod robust_tabu;
 mod swap;
 
 pub(crate) use anneal::Annealing;
@@ -24,4 +25,5 @@ pub(crate) use link_times::TimeSearch;
 pub(crate) use near::{ListNear, Near, TreeNear};
 pub(crate) use nearness::{Nearness, near_of, with_near};
 pub(crate) use refiner::{Refiner, SearchSpace};
+pub(crate) use robust_tabu::{FewTasks, PLACES as TABU_PLACES};
 pub(crate) use swap::SwapSearch;

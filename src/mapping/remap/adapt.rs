@@ -7,7 +7,8 @@
 //! * the traffic changed by more than [`MOST_CHANGED`] since the last search;
 //! * the previous mapping is no longer near a local optimum: the local search saves more than [`MOST_SAVED`];
 //! * the launcher's order costs no more than the mapping;
-//! * tasks lost their slots, or are new.
+//! * tasks lost their slots, or are new;
+//! * there are so few places that a search takes milliseconds.
 //!
 //! The traffic is always compared with that of the last *search*. Many small changes therefore lead to a search in the
 //! end, and not to a slow decline.
@@ -16,7 +17,7 @@ use super::local_search::PricedSearch;
 use super::{NONE, OldPlaces, Previous, Remapped, check, remap};
 use crate::base::error::Result;
 use crate::mapping::engine::{Placement, Prepared};
-use crate::mapping::refinement::with_near;
+use crate::mapping::refinement::{TABU_PLACES, with_near};
 use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
 use crate::matrix::{Graph, TrafficSketch, difference};
 
@@ -76,7 +77,9 @@ pub fn adapt(
     budget: &Budget,
 ) -> Option<Remapped> {
     let by_bytes = matches!(problem.objective(), Objective::HopBytes | Objective::SumCom);
-    if !by_bytes || previous.slot_of_task.len() != problem.tasks() {
+    // A search for few tasks takes milliseconds, and finds more than a local search does.
+    let are_few = problem.places().len() <= TABU_PLACES;
+    if are_few || !by_bytes || previous.slot_of_task.len() != problem.tasks() {
         return None;
     }
     let (changed, awake) = basis.compared_with(problem.graph());

@@ -97,9 +97,9 @@ fn with_moved_edges(graph: &Graph, every: usize) -> Graph {
 
 #[test]
 fn a_small_change_needs_no_search() {
-    for spec in ["tree:4:4:4@1:10:100", "torus:8x8", "dragonfly:4x4x4"] {
+    for spec in ["tree:4:4:8@1:10:100", "torus:8x16", "dragonfly:4x4x8"] {
         let topology = parse(spec).unwrap();
-        let before = pattern("rgg:64,shuffle=3").unwrap();
+        let before = pattern("rgg:128,shuffle=3").unwrap();
         let auto = by_name("auto").unwrap();
         let builder = |graph| Problem::builder(graph, topology.as_ref());
         let first = auto.map(&builder(&before).build().unwrap(), &mut Budget::unlimited()).unwrap();
