@@ -5,6 +5,7 @@
 
 mod byte_sum;
 mod congestion;
+pub(crate) mod detours;
 mod evaluation;
 mod rails;
 mod time;

@@ -1,15 +1,17 @@
 //! The predicted time of a mapping: the time of the slowest link, slot or node, if all traffic is sent at once.
 //!
 //! The bytes go over the links as the routing of the network spreads them. The unit is the time of a byte on a link of
-//! bandwidth 1. A slot sends and receives with bandwidth 1, and each message costs it what the network charges.
+//! bandwidth 1. A slot sends and receives over all its links at once, and each message costs it what the network charges.
+//! If the network has an injection limit, no node sends or receives faster than that.
 //!
 //! * Hashed routing: the load of a physical link is random. It counts with its mean and [`DEVIATIONS`] standard
 //!   deviations, because the slowest of many links decides.
 //! * Adaptive routing with detours: a pair of tasks sends more of its bytes over the longer paths for as long as the
-//!   loads on them are lower ([`balanced`]).
+//!   loads on them are lower ([`super::detours`]).
 //!
 //! Limits: nothing waits for anything else, and all traffic of the matrix is sent at the same time.
 
+use super::detours;
 use super::rails::rail_loads;
 use crate::matrix::SparseMatrix;
 use crate::topology::{Network, Routing, Topology};
@@ -18,7 +20,7 @@ use crate::topology::{Network, Routing, Topology};
 pub(crate) const DEVIATIONS: f64 = 2.0;
 
 /// Rounds in which pairs choose between shortest paths and detours.
-const ROUNDS: usize = 12;
+const ROUNDS: u32 = 12;
 
 /// The predicted time, and what decides if it is equal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
@@ -53,15 +55,15 @@ type Flows = Vec<(usize, usize, f64)>;
 /// The time of each link.
 fn link_times(matrix: &SparseMatrix, network: &dyn Network, slot_of_task: &[usize]) -> Vec<f64> {
     let routing = network.routing();
-    let slots = |(i, j): (u32, u32)| (slot_of_task[i as usize], slot_of_task[j as usize]);
+    let ends = |(i, j): (u32, u32)| (slot_of_task[i as usize], slot_of_task[j as usize]);
     let flows: Flows = matrix
         .entries()
-        .filter(|&(i, j, traffic)| traffic.bytes > 0 && slots((i, j)).0 != slots((i, j)).1)
-        .map(|(i, j, traffic)| (slots((i, j)).0, slots((i, j)).1, traffic.bytes as f64))
+        .filter(|&(i, j, traffic)| traffic.bytes > 0 && ends((i, j)).0 != ends((i, j)).1)
+        .map(|(i, j, traffic)| (ends((i, j)).0, ends((i, j)).1, traffic.bytes as f64))
         .collect();
     let mut mean = vec![0.0; network.links()];
     let mut variance = vec![0.0; if routing.is_hashed() { mean.len() } else { 0 }];
-    let mut detours = false;
+    let mut choice = false;
     for &(from, to, bytes) in &flows {
         routing.spread(from, to, &mut |link, share| {
             mean[link] += bytes * share / network.bandwidth(link);
@@ -70,10 +72,10 @@ fn link_times(matrix: &SparseMatrix, network: &dyn Network, slot_of_task: &[usiz
                 *variance += width * width * share * (routing.lanes(link) - share).max(0.0);
             }
         });
-        detours |= routing.detour(from, to, &mut |_, _| ());
+        choice = choice || routing.detours(from, to) > 0;
     }
-    if detours {
-        return balanced(routing.as_ref(), network, &flows, mean);
+    if choice {
+        return settled(routing.as_ref(), network, &flows, mean);
     }
     for (mean, variance) in mean.iter_mut().zip(variance) {
         *mean += DEVIATIONS * variance.sqrt();
@@ -82,49 +84,28 @@ fn link_times(matrix: &SparseMatrix, network: &dyn Network, slot_of_task: &[usiz
 }
 
 /// The times of the links after pairs have chosen shares for their detours, from the times without detours.
-///
-/// In each round a pair looks at the times of the links, sees which of the two ways is worse, and moves a part of its
-/// bytes to the better way. The parts become smaller from round to round (method of successive averages).
-fn balanced(
+fn settled(
     routing: &dyn Routing,
     network: &dyn Network,
     flows: &Flows,
     mut times: Vec<f64>,
 ) -> Vec<f64> {
     let mut shares = vec![0.0; flows.len()];
-    let norm = |times: &[f64]| times.iter().map(|t| t.powi(8)).sum::<f64>();
-    let mut best = (norm(&times), times.clone());
     for round in 0..ROUNDS {
-        let top = times.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        let price: Vec<f64> = (0..times.len())
-            .map(|link| (times[link] / top).powi(5) / network.bandwidth(link))
-            .collect();
-        let mut next = vec![0.0; times.len()];
-        for (&(from, to, bytes), part) in flows.iter().zip(&mut shares) {
-            let (mut short, mut long) = (0.0, 0.0);
-            routing.spread(from, to, &mut |link, share| short += share * price[link]);
-            let exists = routing.detour(from, to, &mut |link, share| long += share * price[link]);
-            let wanted = f64::from(exists && long < short);
-            *part += (wanted - *part) / (round + 2) as f64;
-            let part = *part;
-            let mut add = |link: usize, share: f64| {
-                next[link] += bytes * share / network.bandwidth(link);
-            };
-            routing.spread(from, to, &mut |link, share| add(link, share * (1.0 - part)));
-            if part > 0.0 {
-                routing.detour(from, to, &mut |link, share| add(link, share * part));
-            }
-        }
-        times = next;
-        let worth = norm(&times);
-        if worth < best.0 {
-            best = (worth, times.clone());
+        let pairs = flows.iter().map(|&(from, to, _)| (from, to));
+        detours::settle(routing, &times, pairs, &mut shares, round);
+        times.fill(0.0);
+        for (&(from, to, bytes), &part) in flows.iter().zip(&shares) {
+            detours::spread(routing, (from, to), part, &mut |link, share| {
+                times[link] += bytes * share / network.bandwidth(link);
+            });
         }
     }
-    best.1
+    times
 }
 
-/// The time of the slot or node that takes longest to send or to receive.
+/// The time of the slot or node that takes longest to send or to receive; 0 if the network charges nothing but the bytes
+/// on links, because then a link of that slot takes at least as long.
 fn end_time(
     matrix: &SparseMatrix,
     topology: &dyn Topology,
@@ -132,7 +113,12 @@ fn end_time(
     slot_of_task: &[usize],
 ) -> f64 {
     let charges = network.charges();
+    let by_message = charges.message > 0.0 || charges.hop > 0.0;
+    if !by_message && charges.injection.is_none() {
+        return 0.0;
+    }
     let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
+    let widths = slot_widths(topology, network);
     let nodes = (0..topology.slots()).map(|slot| topology.node_of(slot)).max().map_or(0, |n| n + 1);
     let mut by_slot = vec![[0.0; 2]; topology.slots()];
     let mut by_node = vec![[0.0; 2]; nodes];
@@ -146,9 +132,9 @@ fn end_time(
         if charges.hop > 0.0 {
             network.route(from, to, &mut |_| per_message += charges.hop);
         }
-        let time = bytes + traffic.messages as f64 * per_message * unit;
-        by_slot[from][0] += time;
-        by_slot[to][1] += time;
+        let messages = traffic.messages as f64 * per_message * unit;
+        by_slot[from][0] += bytes / widths[from] + messages;
+        by_slot[to][1] += bytes / widths[to] + messages;
         let (sender, receiver) = (topology.node_of(from), topology.node_of(to));
         if sender != receiver {
             by_node[sender][0] += bytes;
@@ -162,9 +148,17 @@ fn end_time(
         Some(rails) => rails.busiest as f64 * unit,
         None => largest(&by_node),
     };
-    // Where the limit of the node is known, that of a slot is the cost of its messages alone.
-    let messages = charges.message > 0.0 || charges.hop > 0.0;
-    (busiest / injection).max(if messages { largest(&by_slot) } else { 0.0 })
+    (busiest / injection).max(if by_message { largest(&by_slot) } else { 0.0 })
+}
+
+/// The bandwidth of all links of each slot together.
+fn slot_widths(topology: &dyn Topology, network: &dyn Network) -> Vec<f64> {
+    let width = |slot| {
+        let mut width = 0.0;
+        network.neighbours(slot, &mut |_, link| width += network.bandwidth(link));
+        if width > 0.0 { width } else { 1.0 }
+    };
+    (0..topology.slots()).map(width).collect()
 }
 
 #[cfg(test)]
@@ -204,10 +198,14 @@ mod tests {
         assert!(close(slowest("mesh:4", &[]), 0.0));
     }
 
-    /// The slot that receives from both sides takes longer than each link.
+    /// A slot receives from both sides at once, unless its injection is limited.
     #[test]
-    fn the_end_of_a_flow_takes_time() {
-        assert!(close(slowest("mesh:3", &[(0, 1, 70), (2, 1, 50)]), 120.0));
+    fn a_slot_uses_all_its_links_at_once() {
+        assert!(close(slowest("mesh:3", &[(0, 1, 70), (2, 1, 50)]), 70.0));
+        assert!(close(slowest("mesh:3,injection=1", &[(0, 1, 70), (2, 1, 50)]), 120.0));
+        // Two messages of cost 10 on each side; the slot in the middle has two links.
+        let found = slowest("mesh:3,message=10", &[(0, 1, 70), (2, 1, 50)]);
+        assert!(close(found, 120.0 / 2.0 + 2.0 * 20.0), "{found}");
     }
 
     #[test]

@@ -192,9 +192,15 @@ impl Routing for OfSlots<'_> {
         }
     }
 
-    fn detour(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) -> bool {
-        let routing = self.whole.as_ref();
-        routing.is_some_and(|routing| routing.detour(self.slots[from], self.slots[to], visit))
+    fn detours(&self, from: usize, to: usize) -> usize {
+        let whole = self.whole.as_ref();
+        whole.map_or(0, |routing| routing.detours(self.slots[from], self.slots[to]))
+    }
+
+    fn detour(&self, from: usize, to: usize, way: usize, visit: &mut dyn FnMut(usize)) {
+        if let Some(routing) = &self.whole {
+            routing.detour(self.slots[from], self.slots[to], way, visit);
+        }
     }
 
     fn is_hashed(&self) -> bool {

@@ -13,6 +13,8 @@ pub(crate) struct Effort {
     pub(crate) swap_evaluations: u64,
     /// Proposals of the search for less congestion.
     pub(crate) congestion_steps: u64,
+    /// Proposals of the search for less predicted time.
+    pub(crate) time_steps: u64,
 }
 
 impl Effort {
@@ -35,6 +37,7 @@ impl Effort {
                 // On large problems, most evaluations beyond this number find nothing.
                 swap_evaluations: if n > 8192 { 20 * n } else { 200 * n },
                 congestion_steps: 50 * n,
+                time_steps: (50 * n).max((300 * n).min(60_000)),
             },
             Preset::Default => Effort {
                 bisect: match n {
@@ -54,12 +57,14 @@ impl Effort {
                 },
                 swap_evaluations: 1000 * n,
                 congestion_steps: 200 * n.min(65_536),
+                time_steps: (200 * n.min(65_536)).max((2500 * n).min(500_000)),
             },
             Preset::Strong => Effort {
                 bisect: bisect(6, 8, 8, 6),
                 anneal_steps: 20_000 * n.min(65_536),
                 swap_evaluations: 5000 * n,
                 congestion_steps: 2000 * n.min(65_536),
+                time_steps: (2000 * n.min(65_536)).max((40_000 * n).min(10_000_000)),
             },
         }
     }

@@ -47,13 +47,15 @@ fn bytes_are_neither_lost_nor_made() {
         let routing = network.routing();
         for a in 0..topology.slots() {
             for b in 0..topology.slots() {
-                let (mut shares, mut longer) = (Vec::new(), Vec::new());
+                let mut shares = Vec::new();
                 routing.spread(a, b, &mut |link, share| shares.push((link, share)));
-                routing.detour(a, b, &mut |link, share| longer.push((link, share)));
-                for (shares, may_be_none) in [(shares, false), (longer, true)] {
-                    if shares.is_empty() && (may_be_none || a == b) {
-                        continue;
-                    }
+                let mut all = vec![shares];
+                for way in 0..routing.detours(a, b) {
+                    let mut links = Vec::new();
+                    routing.detour(a, b, way, &mut |link| links.push((link, 1.0)));
+                    all.push(links);
+                }
+                for shares in all.into_iter().filter(|_| a != b) {
                     for (vertex, surplus) in surplus(network, &shares).into_iter().enumerate() {
                         let want = f64::from(vertex == b) - f64::from(vertex == a);
                         assert!((surplus - want).abs() < 1e-9, "{}: {a} {b}", topology.name());

@@ -18,6 +18,7 @@ use crate::sys::step_timer::StepTimer;
 use crate::sys::worker_thread::{self, Failure};
 use rw::decide::{self, Decision, Network, Question};
 use rw::launch::{AskedSources, KeptOrders, LaunchRecorder, MappingProblem, Message};
+use rw::mapping::Objective;
 use rw::matrix::{CommMatrix, Kind, SparseMatrix};
 use rw::store::Placement;
 use serde::{Deserialize, Serialize};
@@ -123,7 +124,8 @@ impl<'a> RankZeroSearch<'a> {
 
     /// Makes the call for a shared search. Returns the problem if rank 0 is to solve it alone.
     fn share(&mut self, mut problem: MappingProblem) -> Result<Call, Box<MappingProblem>> {
-        if problem.searchers <= 1 {
+        // A shared search works on the tree of the nodes, and knows no links.
+        if problem.searchers <= 1 || problem.aim.objective != Objective::HopBytes {
             return Err(Box::new(problem));
         }
         let tasks = problem.matrix.tasks();
@@ -208,6 +210,7 @@ impl<'a> RankZeroSearch<'a> {
         let question = Question {
             graph: network.graph(),
             traffic: traffic.as_ref(),
+            timed: None,
             topology: problem.topology.as_ref(),
             slot_of_process: &problem.slots,
             options: &problem.options,
