@@ -10,13 +10,13 @@ FOLDER = Path(__file__).resolve().parent
 OPTIONS = ["--log=root.thres:critical", "--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0"]
 
 
-def case(parts):
+def case(parts, width):
     """The flows as the programs read them. Links are numbered as they appear."""
     number, together = {}, {}
     for links, bytes in parts:
         for link in links:
             number.setdefault(link, len(number))
-    lines = [" ".join([str(len(number)), *["1"] * len(number)]), str(len(parts))]
+    lines = [" ".join(map(str, [len(number), *map(width, number)])), str(len(parts))]
     lines += [f"{bytes} {len(links)} " + " ".join(str(number[link]) for link in links) for links, bytes in parts]
     return "\n".join(lines) + "\n"
 
@@ -30,8 +30,9 @@ class Judge:
                                   capture_output=True, text=True)
         self.problem = compiled.stderr if compiled.returncode else None
 
-    def time(self, parts):
-        run = subprocess.run([self.program, *self.options], input=case(parts), capture_output=True, text=True, check=True)
+    def time(self, parts, width):
+        run = subprocess.run([self.program, *self.options], input=case(parts, width), capture_output=True, text=True,
+                             check=True)
         return float(run.stdout)
 
 
@@ -40,7 +41,7 @@ class Packets(Judge):
 
     SIZE = 25
 
-    def time(self, flows):
+    def time_of_flows(self, flows):
         lines = [str(len(flows))] + [f"{a} {b} {max(1, round(bytes / self.SIZE))}" for a, b, bytes in flows]
         run = subprocess.run([self.program], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
         return float(run.stdout) * self.SIZE

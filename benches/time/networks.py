@@ -1,7 +1,7 @@
 """Networks for `scripts/bench-time`: which links the parts of flows take. Built here, without code of rankweave.
 
 A network has `spec`, `routing`, `slots`, `scotch` (the same machine in the words of benches/mapping/run), and
-`parts(flows, slots, seed)`: the parts of all flows as (links, bytes). Every link has the bandwidth 1.
+`parts(flows, slots, seed)`: the parts of all flows as (links, bytes), and `width(link)`: the bandwidth of a link.
 
 A network that adapts divides each flow into parts, which choose their ways one after another, in random order. A part
 sees the bytes that those before it put on the links. Parts of a flow that take the same way are one.
@@ -16,6 +16,15 @@ PARTS = 8
 class Network:
     slots = 64
     adaptive = False
+
+    @property
+    def draws(self):
+        """Simulations with other random ways; one where ways follow from the ends."""
+        return {"adaptive": 3, "ecmp": 24}.get(self.routing, 1)
+
+    def width(self, link):
+        """The bandwidth of a link."""
+        return 1
 
     def parts(self, flows, slots, seed):
         r, load, parts = random.Random(seed), {}, {}
@@ -72,12 +81,21 @@ class FatTree(Network):
 
 
 class Dragonfly(Network):
-    """The global channel c of group g leads to group g + c + 1, from router c / 2."""
+    """Groups of routers; the global channel c of group g leads to group g + c + 1, from router c / h, where h is the number
+    of channels of a router. A channel has a bandwidth, all other links have 1."""
 
-    spec, scotch = "dragonfly:8x4x2", "tree:2:4:8@2:3:5"
+    def __init__(self, shape, channel, routing):
+        self.groups, self.routers, self.hosts = shape
+        self.channel, self.routing, self.adaptive = channel, routing, routing == "adaptive"
+        self.spec = "dragonfly:" + "x".join(map(str, shape)) + (f"@1:1:{channel}" if channel != 1 else "")
+        self.scotch = f"tree:{self.hosts}:{self.routers}:{self.groups}@2:3:5"
 
-    def __init__(self, routing):
-        self.routing, self.adaptive = routing, routing == "adaptive"
+    def width(self, link):
+        return self.channel if link[0] == "global" else 1
+
+    def gate(self, g, h):
+        """The router of group g with the channel to group h."""
+        return ((h - g) % self.groups - 1) // -((1 - self.groups) // self.routers)
 
     def between(self, stops):
         links = []
@@ -85,26 +103,32 @@ class Dragonfly(Network):
             if g == h:
                 links += [("local", g, r, s)] if r != s else []
                 continue
-            out, into = ((h - g) % 8 - 1) // 2, ((g - h) % 8 - 1) // 2
+            out, into = self.gate(g, h), self.gate(h, g)
             links += [("local", g, r, out)] if r != out else []
             links += [("global", g, h)] + ([("local", h, into, s)] if into != s else [])
         return links
 
     def way(self, a, b, load, r):
-        ra, rb = ((s // 8, s // 2 % 4) for s in (a, b))
+        ra, rb = ((s // self.hosts // self.routers, s // self.hosts % self.routers) for s in (a, b))
         whole = lambda stops: [("up", a), *self.between(stops), ("down", b)]
         best = whole([ra, rb])
         if not self.adaptive or ra == rb:
             return best
         if ra[0] == rb[0]:
-            longer = [whole([ra, (ra[0], s), rb]) for s in range(4) if s not in (ra[1], rb[1])]
+            others = [(ra[0], s) for s in range(self.routers) if s not in (ra[1], rb[1])]
         else:
-            longer = [whole([ra, (g, ((ra[0] - g) % 8 - 1) // 2), rb])
-                      for g in r.sample([g for g in range(8) if g not in (ra[0], rb[0])], 4)]
+            others = [(g, self.gate(g, ra[0])) for g in range(self.groups) if g not in (ra[0], rb[0])]
+        longer = [whole([ra, stop, rb]) for stop in r.sample(others, min(4, len(others)))]
         # UGAL: a longer way where its queue times its length is smaller. The links of the hosts are on all ways.
-        queue = lambda links: max((load.get(l, 0) for l in links[1:-1]), default=0)
+        queue = lambda links: max((load.get(l, 0) / self.width(l) for l in links[1:-1]), default=0)
         other = min(longer, key=queue)
         return other if queue(best) * (len(best) - 2) > queue(other) * (len(other) - 2) else best
 
 
-NETWORKS = [Torus("dimension-order"), Torus("adaptive"), FatTree(), Dragonfly("static"), Dragonfly("adaptive")]
+# The second dragonfly has narrow channels as large machines have them: 16 hosts of a group share 9 times the bandwidth of
+# a host to other groups.
+NETWORKS = [
+    Torus("dimension-order"), Torus("adaptive"), FatTree(),
+    Dragonfly((8, 4, 2), 1, "static"), Dragonfly((8, 4, 2), 1, "adaptive"),
+    Dragonfly((4, 4, 4), 3, "static"), Dragonfly((4, 4, 4), 3, "adaptive"),
+]

@@ -12,9 +12,6 @@ pub(super) struct OrderCost {
     pub time: Option<PredictedTime>,
 }
 
-/// Times that differ by a smaller part are the same: sums of fractions depend on their order.
-const ROUNDING: f64 = 1e-9;
-
 impl OrderCost {
     /// Hop-bytes, with what uneven rails cost.
     pub fn total(&self) -> u128 {
@@ -28,9 +25,7 @@ impl OrderCost {
         let times =
             self.time.zip(after.time).map(|(before, after)| (before.slowest, after.slowest));
         match times {
-            Some((before, after)) if (before - after).abs() > ROUNDING * before => {
-                100.0 * (1.0 - after / before)
-            }
+            Some((before, after)) if before != after => 100.0 * (1.0 - after / before),
             _ => of_total,
         }
     }

@@ -7,6 +7,7 @@ mod byte_sum;
 mod congestion;
 pub(crate) mod detours;
 mod evaluation;
+mod hashed_links;
 mod rails;
 mod time;
 mod validate;

