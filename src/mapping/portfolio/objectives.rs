@@ -66,7 +66,7 @@ pub(super) fn lower_times(
     place_of: Vec<u32>,
     budget: &Budget,
 ) -> Vec<Vec<u32>> {
-    let Some(OfLinks { network, matrix, pinned, effort, .. }) = OfLinks::new(prepared, preset)
+    let Some(OfLinks { network, matrix, pinned, effort }) = OfLinks::new(prepared, preset)
     else {
         return Vec::new();
     };
