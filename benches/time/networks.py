@@ -20,7 +20,7 @@ class Network:
     @property
     def draws(self):
         """Simulations with other random ways; one where ways follow from the ends."""
-        return {"adaptive": 3, "ecmp": 24}.get(self.routing, 1)
+        return {"adaptive": 3, "ecmp": 8}.get(self.routing, 1)
 
     def width(self, link):
         """The bandwidth of a link."""
