@@ -66,8 +66,7 @@ pub(super) fn lower_times(
     place_of: Vec<u32>,
     budget: &Budget,
 ) -> Vec<Vec<u32>> {
-    let Some(OfLinks { network, matrix, pinned, effort }) = OfLinks::new(prepared, preset)
-    else {
+    let Some(OfLinks { network, matrix, pinned, effort }) = OfLinks::new(prepared, preset) else {
         return Vec::new();
     };
     let steps = effort.time_steps;
