@@ -288,9 +288,9 @@ mod tests {
         let flows: Vec<_> = (0..4).map(|k| (k, 4 + k, 100)).collect();
         assert!(close(slowest("dragonfly:3x2x2", &flows), 400.0));
         assert!(close(slowest("dragonfly:3x2x2,routing=valiant", &flows), 400.0));
-        // The best is 200: half of the bytes over the third group.
+        // The best is 200: half of the bytes over the third group. UGAL sends less, because that way is longer.
         let found = slowest("dragonfly:3x2x2,routing=adaptive", &flows);
-        assert!((200.0 - 1e-9..250.0).contains(&found), "{found}");
+        assert!((200.0 - 1e-9..300.0).contains(&found), "{found}");
     }
 
     /// Four hosts of a leaf send 100 bytes each over two uplinks.
