@@ -204,7 +204,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --probe --timeout --json --on-node --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --probe --timeout --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -256,6 +256,10 @@ _rankweave() {
                     ;;
                 --fix)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --objective)
+                    COMPREPLY=($(compgen -W "auto hop-bytes time" -- "${cur}"))
                     return 0
                     ;;
                 --min-gain)
@@ -561,7 +565,7 @@ _rankweave() {
                     return 0
                     ;;
                 --objective)
-                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc time" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "hop-bytes total-hops sum-com max-com mc mmc time auto" -- "${cur}"))
                     return 0
                     ;;
                 --fix)
@@ -698,7 +702,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --site-order --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --site-order --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -750,6 +754,10 @@ _rankweave() {
                     ;;
                 --fix)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --objective)
+                    COMPREPLY=($(compgen -W "auto hop-bytes time" -- "${cur}"))
                     return 0
                     ;;
                 --min-gain)

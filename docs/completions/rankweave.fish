@@ -72,6 +72,9 @@ on\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l place -d 'Where ranks are placed: library, launcher, launcher-only or file:PATH' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l objective -d 'What the rank order is to minimise: auto, hop-bytes or time' -r -f -a "auto\t''
+hop-bytes\t''
+time\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l time-limit -d 'Wall time that the search for a rank order may take' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l searchers -d 'How many processes search for a rank order when the job starts' -r
@@ -130,13 +133,14 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l preset -d 'H
 default\t''
 strong\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l algorithm -d 'The algorithm; auto runs several and takes the best result, list prints all names' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l objective -d 'What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time' -r -f -a "hop-bytes\t''
+complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l objective -d 'What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc, time or auto' -r -f -a "hop-bytes\t''
 total-hops\t''
 sum-com\t''
 max-com\t''
 mc\t''
 mmc\t''
-time\t''"
+time\t''
+auto\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l fix -d 'Tasks that must be on a certain slot, such as 0=0,3=17' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l oversubscribe -d 'How many tasks share a slot on average, for more tasks than slots' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand map" -l weights -d 'The compute load of each task, one number a line; slots get equal loads instead of equal numbers of tasks' -r -F
@@ -316,6 +320,9 @@ on\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l place -d 'Where ranks are placed: library, launcher, launcher-only or file:PATH' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l fix -d 'Tasks that keep their process, such as 0,8-11; none: all may move' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l objective -d 'What the rank order is to minimise: auto, hop-bytes or time' -r -f -a "auto\t''
+hop-bytes\t''
+time\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l min-gain -d 'Predicted gain in percent below which the launcher\'s order is kept' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l time-limit -d 'Wall time that the search for a rank order may take' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l searchers -d 'How many processes search for a rank order when the job starts' -r

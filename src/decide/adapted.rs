@@ -75,7 +75,7 @@ mod tests {
             let graph = matrix.affinity();
             let (traffic, topology, slot_of_process) = (None, &tree, &slots[..]);
             let options = &options;
-            Question { graph: &graph, traffic, topology, slot_of_process, options }
+            Question { graph: &graph, traffic, timed: None, topology, slot_of_process, options }
                 .adapted(&earlier)
         };
         // All pairs are on one node already, so the same order is the best.

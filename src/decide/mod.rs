@@ -5,6 +5,7 @@
 //! reject the answer because of the times of earlier launches ([`LaunchTimes`]).
 
 mod adapted;
+mod aim;
 mod earlier_launches;
 mod engine_version;
 pub mod mixed_ranks;
@@ -16,9 +17,10 @@ mod two_phase;
 mod wording;
 
 pub use adapted::EarlierOrder;
+pub use aim::ChosenAim;
 pub use earlier_launches::{ENOUGH, FLOOR, Judgement, LaunchTimes, median};
 pub use engine_version::ENGINE_VERSION;
-pub use question::{Question, traffic_of_rails};
+pub use question::{Question, traffic_of_rails, traffic_of_time};
 pub use two_phase::{Network, NodeAssignment, Part};
 pub use wording::kept;
 
@@ -26,7 +28,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::identity;
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, TaskGrid};
 use crate::matrix::CommMatrix;
-use crate::options::Settings;
+use crate::options::{Aim, Settings};
 use crate::topology::Topology;
 use order_cost::OrderCost;
 use std::time::Duration;
@@ -36,8 +38,10 @@ use std::time::Duration;
 pub struct Options {
     /// Tasks that keep their process (task t on process t).
     pub fixed: Vec<u32>,
-    /// Predicted gain below which nothing is changed, in percent of the hop-bytes, or of the hop-bytes and what uneven
-    /// rails cost.
+    /// What is minimised.
+    pub objective: Aim,
+    /// Predicted gain below which nothing is changed, in percent of the hop-bytes, of the hop-bytes and what uneven
+    /// rails cost, or of the predicted time.
     pub min_gain_percent: f64,
     /// Seed of randomized algorithms.
     pub seed: u64,
@@ -52,6 +56,7 @@ impl Options {
     pub fn of(settings: &Settings) -> Options {
         Options {
             fixed: settings.fix.clone(),
+            objective: settings.objective,
             min_gain_percent: settings.min_gain,
             seed: settings.seed,
             time_limit: settings.time_limit,
@@ -100,33 +105,38 @@ pub fn decide(
     let tasks = matrix.tasks();
     check(tasks, slot_of_process, options)?;
     let graph = matrix.affinity();
+    let timed = traffic_of_time(matrix, topology, options);
     let mut builder = Problem::builder(&graph, topology)
         .slots(slot_of_process)
+        .objective(ChosenAim::of(options.objective, topology).objective)
         .seed(options.seed)
         .preset(preset_for(tasks))
         .task_grid(options.grid.clone());
+    if let Some(traffic) = &timed {
+        builder = builder.traffic(traffic);
+    }
     for &task in &options.fixed {
         builder = builder.fix(task, slot_of_process[task as usize]);
     }
     let problem = builder.build()?;
     let traffic = traffic_of_rails(matrix, topology);
-    let traffic = traffic.as_ref();
-    let question = Question { graph: &graph, traffic, topology, slot_of_process, options };
+    let (traffic, timed) = (traffic.as_ref(), timed.as_ref());
+    let question = Question { graph: &graph, traffic, timed, topology, slot_of_process, options };
     let before = question.cost(&identity(tasks));
     if before.total() == 0 {
         return Ok(stay(tasks, 0, wording::nothing_travels(graph.edges())));
     }
     let mut budget = Budget::within(options.time_limit);
     let outcome = Auto.map(&problem, &mut budget)?;
-    let (order, after) = match traffic {
-        Some(_) => {
+    let (order, after) = match (traffic, timed) {
+        (None, None) => {
+            let cost = OrderCost { hop_bytes: outcome.hop_bytes, rails: None, time: None };
+            (outcome.place_of_task, cost)
+        }
+        _ => {
             let order = question.spread(outcome.place_of_task);
             let cost = question.cost(&order);
             (order, cost)
-        }
-        None => {
-            let cost = OrderCost { hop_bytes: outcome.hop_bytes, rails: None };
-            (outcome.place_of_task, cost)
         }
     };
     let decision = question.concluded(&before, &after, order);

@@ -216,6 +216,7 @@ fn launch(question: &str) -> String {
         let question = Question {
             graph: network.graph(),
             traffic: None,
+            timed: None,
             topology: topology.as_ref(),
             slot_of_process: &slots,
             options: &options,

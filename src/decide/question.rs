@@ -2,7 +2,9 @@
 //!
 //! The cost of an order is its hop-bytes. If the nodes have several rails, what uneven rails cost is added
 //! ([`crate::metrics::RailLoads`]), and the tasks of each node are exchanged so that they share the rails ([`rails::spread`]).
+//! Where the predicted time is what counts ([`ChosenAim`]), it comes before this cost.
 
+use super::aim::ChosenAim;
 use super::order_cost::OrderCost;
 use super::{Decision, Options, check, stay, wording};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -19,6 +21,8 @@ pub struct Question<'a> {
     pub graph: &'a Graph,
     /// The same by direction, where the rails matter ([`traffic_of_rails`]).
     pub traffic: Option<&'a SparseMatrix>,
+    /// The same by direction, where the predicted time is what counts ([`traffic_of_time`]).
+    pub timed: Option<&'a SparseMatrix>,
     /// The machine.
     pub topology: &'a dyn Topology,
     /// The slot of the process with each launcher rank; all differ.
@@ -30,6 +34,15 @@ pub struct Question<'a> {
 /// The traffic by direction, if the nodes have slots of different rails; `None` if the rails do not matter.
 pub fn traffic_of_rails(matrix: &CommMatrix, topology: &dyn Topology) -> Option<SparseMatrix> {
     topology.rails().filter(|rails| rails.have_choice()).map(|_| matrix.sum())
+}
+
+/// The traffic by direction, if the predicted time is what a rank order is judged by; else `None`.
+pub fn traffic_of_time(
+    matrix: &CommMatrix,
+    topology: &dyn Topology,
+    options: &Options,
+) -> Option<SparseMatrix> {
+    ChosenAim::of(options.objective, topology).is_time().then(|| matrix.sum())
 }
 
 impl Question<'_> {
@@ -87,6 +100,7 @@ impl Question<'_> {
         OrderCost {
             hop_bytes: metrics::hop_bytes(self.graph, self.topology, &slots),
             rails: self.traffic.and_then(|t| metrics::rail_loads(t, self.topology, &slots)),
+            time: self.timed.and_then(|t| metrics::predicted_time(t, self.topology, &slots)),
         }
     }
 
@@ -102,10 +116,9 @@ impl Question<'_> {
         order: Vec<u32>,
     ) -> Decision {
         let threshold = self.options.min_gain_percent;
-        let (from, to) = (before.total(), after.total());
-        let gain = 100.0 * (1.0 - to as f64 / from as f64);
-        if to >= from || gain < threshold {
-            let reason = wording::too_little_gain(gain, threshold, before.rails.is_some());
+        let gain = before.saved(after);
+        if gain <= 0.0 || gain < threshold {
+            let reason = wording::too_little_gain(gain, threshold, before);
             return stay(order.len(), before.hop_bytes, reason);
         }
         Decision {

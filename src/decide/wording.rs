@@ -21,11 +21,14 @@ pub(super) fn predicted(before: &OrderCost, after: &OrderCost) -> String {
     let figures = |what: &str, before: u128, after: u128| {
         format!("{what} {} → {} ({})", bytes(before), bytes(after), change(before, after))
     };
-    let mut text = figures(
-        "a better rank order was found: predicted hop-bytes",
-        before.hop_bytes,
-        after.hop_bytes,
-    );
+    let mut text = String::from("a better rank order was found: predicted ");
+    if let Some((before, after)) = before.time.zip(after.time) {
+        // A time has no unit that users know: it is that of bytes on a link of bandwidth 1.
+        let thousandths = 1000.0 / before.slowest.max(f64::MIN_POSITIVE);
+        let [before, after] = [before, after].map(|t| (t.slowest * thousandths).round() as u128);
+        text.push_str(&format!("time {}, ", change(before, after)));
+    }
+    text.push_str(&figures("hop-bytes", before.hop_bytes, after.hop_bytes));
     if let (Some(before), Some(after)) = (&before.rails, &after.rails) {
         let [before, after] = [before, after].map(|rails| u128::from(rails.busiest));
         text.push_str(&figures(", bytes of the busiest rail", before, after));
@@ -39,13 +42,17 @@ pub(super) fn adapted(reason: &str) -> String {
 }
 
 /// The launcher's order stays: no better order was found, or its gain is below the threshold.
-/// The gain is one of hop-bytes, or of hop-bytes and rails.
-pub(super) fn too_little_gain(gain: f64, threshold: f64, rails: bool) -> String {
+/// The gain is one of the predicted time, of hop-bytes, or of hop-bytes and rails.
+pub(super) fn too_little_gain(gain: f64, threshold: f64, before: &OrderCost) -> String {
     if gain <= 0.0 {
         return kept("the search found no better rank order");
     }
     let share = if is_tiny(gain) { LESS_THAN_SHOWN.into() } else { format!("only {gain:.1} %") };
-    let cost = if rails { "the cost of hop-bytes and rails" } else { "the hop-bytes" };
+    let cost = match (&before.time, &before.rails) {
+        (Some(_), _) => "the predicted time",
+        (None, Some(_)) => "the cost of hop-bytes and rails",
+        (None, None) => "the hop-bytes",
+    };
     kept(&format!(
         "the best rank order found saves {share} of {cost}; the threshold (--min-gain) is {threshold} %"
     ))
@@ -74,11 +81,16 @@ fn change(before: u128, after: u128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::RailLoads;
+    use crate::metrics::{PredictedTime, RailLoads};
 
     fn cost(hop_bytes: u128, busiest: Option<u64>) -> OrderCost {
         let rails = busiest.map(|busiest| RailLoads { busiest, ..RailLoads::default() });
-        OrderCost { hop_bytes, rails }
+        OrderCost { hop_bytes, rails, time: None }
+    }
+
+    fn timed(slowest: f64, hop_bytes: u128) -> OrderCost {
+        let time = Some(PredictedTime { slowest, links: slowest });
+        OrderCost { time, ..cost(hop_bytes, None) }
     }
 
     #[test]
@@ -88,18 +100,35 @@ mod tests {
             "a better rank order was found: predicted hop-bytes 2.00 KiB → 1.00 KiB (-50.0 %)"
         );
         assert_eq!(
-            too_little_gain(0.01, 2.0, false),
+            too_little_gain(0.01, 2.0, &cost(1, None)),
             "the launcher's order is kept: the best rank order found saves less than 0.1 % of the hop-bytes; \
              the threshold (--min-gain) is 2 %"
         );
-        assert!(too_little_gain(1.23, 3.0, false).contains("saves only 1.2 % of the hop-bytes"));
-        assert!(too_little_gain(0.0, 2.0, true).contains("found no better rank order"));
+        assert!(
+            too_little_gain(1.23, 3.0, &cost(1, None))
+                .contains("saves only 1.2 % of the hop-bytes")
+        );
+        assert!(
+            too_little_gain(0.0, 2.0, &cost(1, Some(1))).contains("found no better rank order")
+        );
     }
 
     #[test]
     fn a_cost_of_zero_has_two_reasons() {
         assert!(nothing_travels(0).ends_with("the ranks send each other nothing"));
         assert!(nothing_travels(3).ends_with("at distance 0"));
+    }
+
+    #[test]
+    fn the_time_comes_first_where_it_counts() {
+        assert_eq!(
+            predicted(&timed(400.0, 2048), &timed(300.0, 4096)),
+            "a better rank order was found: predicted time -25.0 %, hop-bytes 2.00 KiB → 4.00 KiB (+100.0 %)"
+        );
+        assert_eq!(timed(400.0, 1).saved(&timed(300.0, 2)), 25.0);
+        assert_eq!(timed(400.0, 4).saved(&timed(400.0, 3)), 25.0);
+        assert!(timed(300.0, 4).saved(&timed(400.0, 3)) < 0.0);
+        assert!(too_little_gain(1.0, 2.0, &timed(1.0, 1)).contains("of the predicted time"));
     }
 
     #[test]
@@ -110,6 +139,9 @@ mod tests {
              bytes of the busiest rail 2.00 KiB → 1.00 KiB (-50.0 %)"
         );
         assert!(predicted(&cost(7, Some(3)), &cost(7, Some(2))).contains("(unchanged)"));
-        assert!(too_little_gain(1.0, 2.0, true).contains("of the cost of hop-bytes and rails"));
+        assert!(
+            too_little_gain(1.0, 2.0, &cost(1, Some(1)))
+                .contains("of the cost of hop-bytes and rails")
+        );
     }
 }

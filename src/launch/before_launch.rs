@@ -126,6 +126,7 @@ fn judged(problem: &MappingProblem, order: Vec<u32>, decision: Decision) -> Resu
     let graph = problem.matrix.affinity();
     let (topology, slots) = (problem.topology.as_ref(), &problem.slots);
     let traffic = decide::traffic_of_rails(&problem.matrix, topology);
+    let timed = decide::traffic_of_time(&problem.matrix, topology, &problem.options);
     let slot_of = |&process: &u32| slots[process as usize];
     let moved: Vec<usize> = order.iter().map(slot_of).collect();
     let found: Vec<usize> = decision.process_of_task.iter().map(slot_of).collect();
@@ -136,9 +137,10 @@ fn judged(problem: &MappingProblem, order: Vec<u32>, decision: Decision) -> Resu
     }
     // Fixed tasks keep their node, but may get another place on it.
     let options = decide::Options { fixed: Vec::new(), ..problem.options.clone() };
-    let (traffic, options) = (traffic.as_ref(), &options);
-    let question =
-        decide::Question { graph: &graph, traffic, topology, slot_of_process: slots, options };
+    let (traffic, timed, options) = (traffic.as_ref(), timed.as_ref(), &options);
+    let slot_of_process = slots;
+    let graph = &graph;
+    let question = decide::Question { graph, traffic, timed, topology, slot_of_process, options };
     question.judge(order)
 }
 

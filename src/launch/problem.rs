@@ -8,8 +8,8 @@ use super::AskedSources;
 use super::machine::LaunchMachine;
 use crate::base::error::Result;
 use crate::base::file;
-use crate::decide::{self, Decision, EarlierOrder};
-use crate::mapping::rails;
+use crate::decide::{self, ChosenAim, Decision, EarlierOrder};
+use crate::mapping::{Objective, rails};
 use crate::matrix::{CommMatrix, TrafficSketch};
 use crate::options::Settings;
 use crate::sources::Choice;
@@ -43,6 +43,8 @@ pub struct MappingProblem {
     pub by_host_name: bool,
     /// What the user allows.
     pub options: decide::Options,
+    /// What is minimised.
+    pub aim: ChosenAim,
     /// How many processes search.
     pub searchers: usize,
     /// The answers to this problem that are in the store.
@@ -80,12 +82,13 @@ impl MappingProblem {
             None => signature_of_given(settings, machine.topology.as_ref(), &machine.slots),
         };
         let options = decide::Options::of(settings);
+        let aim = ChosenAim::of(options.objective, machine.topology.as_ref());
         let usual = if tasks >= SHARED_FROM { SEARCHERS } else { 1 };
         let searchers = settings.searchers.unwrap_or(usual).max(1);
         let question = KeptOrder {
             matrix: Signature::new().matrix(&matrix).value(),
             places,
-            options: signature_of_options(&options, searchers),
+            options: signature_of_options(&options, searchers, aim),
             tasks: tasks as u32,
             ..KeptOrder::default()
         };
@@ -107,6 +110,7 @@ impl MappingProblem {
             choice,
             by_host_name,
             options,
+            aim,
             searchers,
             kept,
         };
@@ -163,15 +167,19 @@ impl KeptOrders {
     }
 }
 
-fn signature_of_options(options: &decide::Options, searchers: usize) -> u64 {
-    Signature::new()
+fn signature_of_options(options: &decide::Options, searchers: usize, aim: ChosenAim) -> u64 {
+    let signature = Signature::new()
         .bytes(decide::ENGINE_VERSION.as_bytes())
         .bytes(env!("CARGO_PKG_VERSION").as_bytes())
         .word(options.seed)
         .word(options.min_gain_percent.to_bits())
         .words(options.fixed.iter().map(|&task| u64::from(task)))
-        .word(searchers as u64)
-        .value()
+        .word(searchers as u64);
+    // Orders for hop-bytes that were kept before there was a choice are found again.
+    match aim.objective {
+        Objective::HopBytes => signature.value(),
+        other => signature.bytes(other.name().as_bytes()).value(),
+    }
 }
 
 /// Signature of places that were discovered, and of the network between their nodes. Rails belong to it where a

@@ -43,6 +43,8 @@ pub struct LaunchRecorder {
     by_host_name: bool,
     /// What is known of the network above the nodes, in one sentence.
     network: Option<String>,
+    /// What the search minimises, and why, until it is printed.
+    aim: Option<String>,
     /// Descriptions of the network that cannot be used, and why.
     network_problems: Vec<Error>,
     /// Hash of the places of this launch, for comparison with earlier ones.
@@ -122,6 +124,7 @@ impl LaunchRecorder {
             given_nodes: None,
             by_host_name: false,
             network: None,
+            aim: None,
             network_problems: Vec::new(),
             places: 0,
             source,
@@ -238,6 +241,7 @@ impl LaunchRecorder {
             self.network = Some(choice.sentence());
             self.network_problems = choice.problems().cloned().collect();
         }
+        self.aim = Some(problem.aim.sentence());
         let placement = self.placement(placement.cloned());
         self.places = store::places_of(&placement.node_of_process, &placement.node_names);
         Ok(Some(problem))
@@ -259,8 +263,8 @@ impl LaunchRecorder {
         }
         messages.extend(std::mem::take(&mut self.network_problems).iter().map(unused_description));
         if self.settings.verbose >= 2 {
-            let network = self.network.take().map(|network| format!("{}: {network}", self.key));
-            messages.extend(network.map(Message::new));
+            let known = [self.network.take(), self.aim.take()].into_iter().flatten();
+            messages.extend(known.map(|known| Message::new(format!("{}: {known}", self.key))));
             messages.push(Message::new(format!("{}: {}", self.key, decision.reason)));
         }
         self.predicted = (decision.cost_before, decision.cost_after);

@@ -5,7 +5,9 @@
 
 mod byte_sum;
 mod congestion;
+pub(crate) mod detours;
 mod evaluation;
+mod hashed_links;
 mod rails;
 mod time;
 mod tree_sums;

@@ -83,6 +83,33 @@ impl NetworkChoice {
     }
 }
 
+/// What the search for a rank order minimises.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Aim {
+    /// The predicted time where the links of the network are known and can be narrow, else hop-bytes.
+    #[default]
+    Auto,
+    /// Bytes times distance.
+    HopBytes,
+    /// The predicted time of all traffic at once.
+    Time,
+}
+
+impl Aim {
+    /// Names, in the order of the variants.
+    pub const NAMES: [&'static str; 3] = ["auto", "hop-bytes", "time"];
+    const ALL: [Aim; 3] = [Aim::Auto, Aim::HopBytes, Aim::Time];
+
+    /// The name as given in options.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        parse::choice(text, &Self::NAMES).map(|i| Self::ALL[i])
+    }
+}
+
 /// Where a launch gives the ranks their places.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Place {

@@ -16,7 +16,7 @@ mod setting_files;
 mod settings;
 mod table;
 
-pub use choices::{Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
+pub use choices::{Aim, Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
 pub use family::Family;
 pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use names::Names;

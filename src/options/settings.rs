@@ -1,6 +1,6 @@
 //! The values of the options of a launch, after parsing.
 
-use super::choices::{Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
+use super::choices::{Aim, Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
 use super::names::Names;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +32,8 @@ pub struct Settings {
     pub measure: Measure,
     /// Tasks that keep their process.
     pub fix: Vec<u32>,
+    /// What the search for a rank order minimises.
+    pub objective: Aim,
     /// Predicted gain in percent below which the launcher's order is kept.
     pub min_gain: f64,
     /// 0 = silent, 1 = a summary line at the end, 2 = decisions as well.
@@ -88,6 +90,7 @@ impl Default for Settings {
             place: Place::Library,
             measure: Measure::Auto,
             fix: vec![0],
+            objective: Aim::Auto,
             min_gain: 3.0,
             verbose: 0,
             time_limit: Duration::from_secs(10),

@@ -4,7 +4,7 @@
 //! page, the completions and the documentation are made from this table, and tests fail if one of them is
 //! not up to date.
 
-use super::choices::{Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
+use super::choices::{Aim, Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
 use super::settings::Settings;
 use super::{Names, parse};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -201,11 +201,23 @@ pub static TABLE: &[Opt] = &[
         },
     ),
     Opt::new(
+        ["objective", "RANKWEAVE_OBJECTIVE", "WHAT", "auto"],
+        "What the rank order is to minimise: auto, hop-bytes or time",
+        "hop-bytes: the sum of bytes times distance over all pairs of ranks. time: the predicted time if \
+               all traffic flows at once over the links of the network, which have to be known; if they \
+               are not, hop-bytes are minimised. auto: time, if the links are known and the network is a \
+               torus, a dragonfly, another graph, or a tree with uplinks that are narrower than the nodes \
+               below them together; else hop-bytes. With --verbose 2, a line says which one it is, and why.",
+        |s, v| Aim::parse(v).map(|aim| s.objective = aim),
+    )
+    .one_of(&Aim::NAMES),
+    Opt::new(
         ["min-gain", "RANKWEAVE_MIN_GAIN", "PCT", "3"],
         "Predicted gain in percent below which the launcher's order is kept",
         "The gain is the part of the cost that the new rank order saves. The cost is the hop-bytes: \
                the sum of bytes times distance over all pairs of ranks. If processes of a node have \
-               different network adapters (rails), the cost of uneven rails is added.",
+               different network adapters (rails), the cost of uneven rails is added. If --objective is \
+               time, the cost is the predicted time; an order with the same time counts by its hop-bytes.",
         |s, v| parse::percent(v).map(|p| s.min_gain = p),
     ),
     Opt::new(
@@ -364,6 +376,7 @@ mod tests {
             "measure",
             "place",
             "fix",
+            "objective",
             "min-gain",
             "time-limit",
             "searchers",

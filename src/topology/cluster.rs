@@ -7,7 +7,7 @@
 
 use super::costs::{self, NODE};
 use super::node_distances::NodeDistances;
-use super::{Charges, Network, Routing, Topology, Tree, from_launch};
+use super::{Charges, Network, Routed, Routing, RoutingKind, Topology, Tree, from_launch};
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
@@ -56,7 +56,8 @@ pub fn on_network(
     match network.as_tree() {
         Some(tree) if tree.levels() > 1 => {
             let paths = tree_paths(tree, host_of_node);
-            joined(&paths, &level_distances(tree), processes)
+            let whole = joined(&paths, &level_distances(tree), processes)?;
+            Ok(with_routing(with_bandwidths(whole, tree), network.as_ref()))
         }
         Some(_) => Ok(Box::new(flat)),
         None => Ok(Box::new(Cluster::new(network.clone(), host_of_node, node_of_process, flat))),
@@ -103,11 +104,7 @@ fn tapers(tree: &Tree) -> Option<Vec<f64>> {
 }
 
 /// The tree of the switches, the nodes, and the machine inside the nodes.
-fn joined(
-    switches: &[Vec<u32>],
-    distances: &[u64],
-    processes: Processes,
-) -> Result<Box<dyn Topology>> {
+fn joined(switches: &[Vec<u32>], distances: &[u64], processes: Processes) -> Result<Tree> {
     let Processes { node_of_process, place_of_process, level_costs } = processes;
     let inner = place_of_process.first().map_or(0, Vec::len);
     let path = |(process, &node): (usize, &u32)| {
@@ -125,7 +122,34 @@ fn joined(
         let what = format!("the distances {all:?} do not decrease from the network to the cores");
         Error::new(ErrorKind::Infeasible, what)
     })?;
-    Ok(Box::new(tree.with_node_level(Some(node_level))))
+    Ok(tree.with_node_level(Some(node_level)))
+}
+
+/// The tree with the bandwidths of the network for its switches and nodes. Links inside the nodes are [`INSIDE`] times as
+/// fast as the fastest of these. A tree without bandwidths stays as it is.
+fn with_bandwidths(tree: Tree, network: &Tree) -> Tree {
+    if tapers(network).is_none() {
+        return tree;
+    }
+    let mut bandwidths = network.bandwidths().to_vec();
+    let fastest = bandwidths.iter().copied().fold(1.0, f64::max);
+    bandwidths.resize(tree.levels().max(bandwidths.len()), INSIDE * fastest);
+    tree.clone().with_bandwidths(&bandwidths).unwrap_or(tree)
+}
+
+/// The tree with the routing of the network, and with what its messages cost.
+fn with_routing(tree: Tree, network: &dyn Topology) -> Box<dyn Topology> {
+    let Some(links) = network.network() else { return Box::new(tree) };
+    let kind = RoutingKind::ALL.into_iter().find(|kind| kind.name() == links.routing().name());
+    let kind = kind.filter(|kind| RoutingKind::of(&tree).contains(kind)).unwrap_or_default();
+    if kind == RoutingKind::Usual && links.charges() == Charges::default() {
+        return Box::new(tree);
+    }
+    let plain = tree.clone();
+    match Routed::on(Box::new(tree), kind, links.charges(), "") {
+        Ok(routed) => Box::new(routed),
+        Err(_) => Box::new(plain),
+    }
 }
 
 /// Processes on the hosts of a network that is not a tree.
@@ -306,15 +330,30 @@ impl Routing for OfProcesses<'_> {
         }
     }
 
-    fn detour(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) -> bool {
-        let (Some(a), Some(b)) = (self.cluster.host_of(from), self.cluster.host_of(to)) else {
-            return false;
-        };
-        let longer = self.nodes.as_ref().is_some_and(|routing| routing.detour(a, b, visit));
-        if longer {
-            self.ends(from, to, visit);
+    fn chooses(&self) -> bool {
+        self.nodes.as_ref().is_some_and(|routing| routing.chooses())
+    }
+
+    fn choose(&self, from: usize, to: usize, times: &[f64], visit: &mut dyn FnMut(usize, f64)) {
+        if let (Some((a, b)), Some(routing)) = (self.ends(from, to, visit), &self.nodes) {
+            routing.choose(a, b, times, visit);
         }
-        longer
+    }
+
+    fn detours(&self, from: usize, to: usize) -> usize {
+        let hosts = self.cluster.host_of(from).zip(self.cluster.host_of(to));
+        match (hosts, &self.nodes) {
+            (Some((a, b)), Some(routing)) => routing.detours(a, b),
+            _ => 0,
+        }
+    }
+
+    fn detour(&self, from: usize, to: usize, way: usize, visit: &mut dyn FnMut(usize)) {
+        if let (Some((a, b)), Some(routing)) =
+            (self.ends(from, to, &mut |link, _| visit(link)), &self.nodes)
+        {
+            routing.detour(a, b, way, visit);
+        }
     }
 
     fn is_hashed(&self) -> bool {
@@ -375,6 +414,30 @@ mod tests {
         assert_eq!(level_distances(&tree), [200, 100]);
         let tree = tree.with_bandwidths(&[2.0, 1.0]).unwrap();
         assert_eq!(level_distances(&tree), [300, 100]);
+    }
+
+    #[test]
+    fn trees_keep_bandwidths_routing_and_charges() {
+        let hosts: Vec<Option<usize>> = (0..8).map(Some).collect();
+        let nodes: Vec<u32> = (0..16).map(|process| process / 2).collect();
+        let whole = cluster("fattree:4:2@2,routing=ecmp,message=7", &hosts, &nodes);
+        let links = whole.network().unwrap();
+        let (mut widths, mut lanes) = (Vec::new(), Vec::new());
+        let routing = links.routing();
+        routing.spread(0, 8, &mut |link, _| {
+            widths.push(links.bandwidth(link));
+            lanes.push(routing.lanes(link));
+        });
+        assert_eq!(widths, [128.0, 1.0, 2.0, 2.0, 1.0, 128.0]);
+        assert_eq!(lanes, [1.0, 1.0, 2.0, 2.0, 1.0, 1.0]);
+        assert!(routing.is_hashed() && (links.charges().message - 7.0).abs() < 1e-9);
+        let taper = |topology: &dyn Topology| topology.as_tree().unwrap().taper();
+        assert!((taper(whole.as_ref()) - 2.0).abs() < 1e-9);
+        // Two nodes below a switch fill its uplinks, and no more.
+        let few = cluster("fattree:4:2@2", &[Some(0), Some(1), Some(4), Some(5)], &[0, 0, 1, 2, 3]);
+        assert!((taper(few.as_ref()) - 1.0).abs() < 1e-9);
+        assert!(taper(cluster("tree:4:4", &hosts, &nodes).as_ref()) <= 1.0);
+        assert!(taper(cluster("tree:16", &hosts, &nodes).as_ref()) <= 1.0);
     }
 
     #[test]

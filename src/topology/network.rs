@@ -45,8 +45,8 @@ pub struct Charges {
     pub message: f64,
     /// Of each message and each link on its way, for the sender and the receiver.
     pub hop: f64,
-    /// The bandwidth with which a node, or each of its rails, sends and receives. `None`: a node has no limit but that of its
-    /// slots, each of which sends and receives with bandwidth 1.
+    /// The bandwidth with which a node, or each of its rails, sends and receives. `None`: a node sends and receives over all
+    /// its links at once.
     pub injection: Option<f64>,
 }
 

@@ -14,11 +14,23 @@ pub trait Routing: Send + Sync {
     /// If [`Routing::is_hashed`], a share is a probability: a pair of slots uses one path, and nobody knows which.
     fn spread(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64));
 
-    /// As [`Routing::spread`], over the longer paths that messages take where the shortest ones are loaded. False, and
-    /// nothing is visited, if messages never take longer paths.
-    fn detour(&self, _from: usize, _to: usize, _visit: &mut dyn FnMut(usize, f64)) -> bool {
+    /// Whether messages choose hop by hop among the links that bring them closer.
+    fn chooses(&self) -> bool {
         false
     }
+
+    /// As [`Routing::spread`], where messages choose hop by hop and the links have these `times` to carry.
+    fn choose(&self, from: usize, to: usize, _times: &[f64], visit: &mut dyn FnMut(usize, f64)) {
+        self.spread(from, to, visit);
+    }
+
+    /// The number of longer paths that messages take where the shortest ones are loaded; 0 if there are none.
+    fn detours(&self, _from: usize, _to: usize) -> usize {
+        0
+    }
+
+    /// Visits the links of one of these longer paths, numbered from 0.
+    fn detour(&self, _from: usize, _to: usize, _way: usize, _visit: &mut dyn FnMut(usize)) {}
 
     /// Whether each pair of slots uses one of the paths, chosen by a hash of addresses.
     fn is_hashed(&self) -> bool {

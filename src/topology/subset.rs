@@ -192,9 +192,25 @@ impl Routing for OfSlots<'_> {
         }
     }
 
-    fn detour(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) -> bool {
-        let routing = self.whole.as_ref();
-        routing.is_some_and(|routing| routing.detour(self.slots[from], self.slots[to], visit))
+    fn chooses(&self) -> bool {
+        self.whole.as_ref().is_some_and(|routing| routing.chooses())
+    }
+
+    fn choose(&self, from: usize, to: usize, times: &[f64], visit: &mut dyn FnMut(usize, f64)) {
+        if let Some(routing) = &self.whole {
+            routing.choose(self.slots[from], self.slots[to], times, visit);
+        }
+    }
+
+    fn detours(&self, from: usize, to: usize) -> usize {
+        let whole = self.whole.as_ref();
+        whole.map_or(0, |routing| routing.detours(self.slots[from], self.slots[to]))
+    }
+
+    fn detour(&self, from: usize, to: usize, way: usize, visit: &mut dyn FnMut(usize)) {
+        if let Some(routing) = &self.whole {
+            routing.detour(self.slots[from], self.slots[to], way, visit);
+        }
     }
 
     fn is_hashed(&self) -> bool {

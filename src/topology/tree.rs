@@ -170,12 +170,41 @@ impl Tree {
         &self.shape.bandwidths
     }
 
+    /// How many times the links of the nodes below a group have the bandwidth of the link above it, for the group and the
+    /// level where this is largest. At most 1 if no uplink is narrower than the nodes below it together, or if all
+    /// links have the same bandwidth, which is what a tree without bandwidths says. 0 without levels above the nodes.
+    pub fn taper(&self) -> f64 {
+        let (Some(level), bandwidths) = (self.node_level, self.bandwidths()) else { return 0.0 };
+        let Some(&own) = bandwidths.get(level) else { return 0.0 };
+        if bandwidths.iter().all(|&bandwidth| bandwidth == own) {
+            return 1.0_f64.min(level as f64);
+        }
+        let nodes = &self.groups[level];
+        let taper = |above: usize| {
+            let mut below =
+                vec![0u32; self.groups[above].iter().max().map_or(0, |&m| m as usize + 1)];
+            let mut seen = vec![false; nodes.iter().max().map_or(0, |&m| m as usize + 1)];
+            for (&group, &node) in self.groups[above].iter().zip(nodes) {
+                below[group as usize] +=
+                    u32::from(!std::mem::replace(&mut seen[node as usize], true));
+            }
+            let most = below.into_iter().max().unwrap_or(0);
+            f64::from(most) * own / bandwidths[above]
+        };
+        (0..level).map(taper).fold(0.0, f64::max)
+    }
+
     /// Sets the level whose groups are the nodes of the machine, the outermost one unless set;
     /// `None` if the whole tree is one node.
     #[must_use]
     pub fn with_node_level(mut self, level: Option<usize>) -> Tree {
         self.node_level = level.map(|l| l.min(self.levels().saturating_sub(1)));
         self
+    }
+
+    /// The level whose groups are the nodes of the machine; `None` if the whole tree is one node.
+    pub(super) fn node_level(&self) -> Option<usize> {
+        self.node_level
     }
 
     /// Sets the answer of [`Topology::name`].

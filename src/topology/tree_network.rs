@@ -5,6 +5,13 @@
 
 use super::{Network, Routing, SinglePath, Topology, Tree};
 
+impl Tree {
+    /// The level of the groups that a link is above.
+    pub(super) fn level_of_link(&self, link: usize) -> Option<usize> {
+        self.shape().first.iter().position(|&first| first <= link / 2)
+    }
+}
+
 impl Network for Tree {
     fn vertices(&self) -> usize {
         self.shape().parent.len() + 1
@@ -15,9 +22,8 @@ impl Network for Tree {
     }
 
     fn bandwidth(&self, link: usize) -> f64 {
-        let shape = self.shape();
-        let level = shape.first.iter().position(|&first| first <= link / 2);
-        level.and_then(|l| shape.bandwidths.get(l)).copied().unwrap_or(1.0)
+        let level = self.level_of_link(link);
+        level.and_then(|l| self.bandwidths().get(l)).copied().unwrap_or(1.0)
     }
 
     fn neighbours(&self, vertex: usize, visit: &mut dyn FnMut(usize, usize)) {

@@ -6,6 +6,7 @@
 use super::candidate::Candidate;
 use super::few_tasks::{Found, best_of_all};
 use super::generators::Candidates;
+use super::inside_nodes;
 use super::judge::Judge;
 use super::objectives::{lower_largest, lower_links, lower_times};
 use super::{Effort, polish};
@@ -219,11 +220,15 @@ fn by_own_search(
             .map_or_else(Vec::new, |place_of| answer(place_of, "most loaded link lowered")),
         Objective::Time => {
             let mut answers = Vec::new();
+            let mut add = |mut place_of: Vec<u32>, name| {
+                inside_nodes::settle(problem, &mut place_of, budget);
+                answers.extend(answer(place_of, name));
+            };
             if let Some(place_of) = lower_links(prepared, preset, start.clone(), budget) {
-                answers.extend(answer(place_of, "most loaded link lowered"));
+                add(place_of, "most loaded link lowered");
             }
-            if let Some(place_of) = lower_times(prepared, preset, start, budget) {
-                answers.extend(answer(place_of, "times of links lowered"));
+            for place_of in lower_times(prepared, preset, start, budget) {
+                add(place_of, "times of links lowered");
             }
             answers
         }

@@ -15,6 +15,8 @@ pub(crate) struct Effort {
     pub(crate) congestion_steps: u64,
     /// Swaps that the tabu search for few tasks may look at.
     pub(crate) tabu_pairs: u64,
+    /// Proposals of the search for less predicted time.
+    pub(crate) time_steps: u64,
 }
 
 impl Effort {
@@ -38,6 +40,7 @@ impl Effort {
                 swap_evaluations: if n > 8192 { 20 * n } else { 200 * n },
                 congestion_steps: 50 * n,
                 tabu_pairs: 500_000,
+                time_steps: (50 * n).max((300 * n).min(60_000)),
             },
             Preset::Default => Effort {
                 bisect: match n {
@@ -58,6 +61,7 @@ impl Effort {
                 swap_evaluations: 1000 * n,
                 congestion_steps: 200 * n.min(65_536),
                 tabu_pairs: 12_000_000,
+                time_steps: (200 * n.min(65_536)).max((2500 * n).min(500_000)),
             },
             Preset::Strong => Effort {
                 bisect: bisect(6, 8, 8, 6),
@@ -65,6 +69,7 @@ impl Effort {
                 swap_evaluations: 5000 * n,
                 congestion_steps: 2000 * n.min(65_536),
                 tabu_pairs: 150_000_000,
+                time_steps: (2000 * n.min(65_536)).max((40_000 * n).min(10_000_000)),
             },
         }
     }

@@ -25,9 +25,8 @@ impl<'a, 'p> Judge<'a, 'p> {
             Objective::HopBytes | Objective::SumCom => Worth(0.0, 0.0, answer.hop_bytes),
             Objective::Time => {
                 let time = time(self.problem, &answer.slot_of_task);
-                let (slowest, links) =
-                    time.map_or((f64::INFINITY, 0.0), |t| (t.slowest, rounded(t.links)));
-                Worth(rounded(slowest), links, answer.hop_bytes)
+                let (slowest, links) = time.map_or((f64::INFINITY, 0.0), |t| (t.slowest, t.links));
+                Worth(slowest, links, answer.hop_bytes)
             }
             _ => Worth(
                 value(self.problem, &answer.slot_of_task).unwrap_or(f64::INFINITY),
@@ -49,10 +48,4 @@ impl<'a, 'p> Judge<'a, 'p> {
     pub(super) fn answer(self) -> Option<Outcome> {
         self.best.map(|(_, answer)| answer)
     }
-}
-
-/// Without the last 12 bits, which depend on the order of the sum. Whole numbers below 2^41 stay as they are.
-fn rounded(time: f64) -> f64 {
-    let bits = time.to_bits();
-    f64::from_bits(bits.saturating_add(1 << 11) & !0xfff)
 }

@@ -9,6 +9,7 @@ mod generator;
 mod generators;
 mod grid_on_grid;
 mod group_search;
+mod inside_nodes;
 mod judge;
 mod objectives;
 mod polish;

@@ -21,8 +21,7 @@ struct OfLinks<'a> {
     matrix: Cow<'a, SparseMatrix>,
     /// By task: it keeps its place.
     pinned: Vec<bool>,
-    /// Proposals in all.
-    steps: u64,
+    effort: Effort,
 }
 
 impl<'a> OfLinks<'a> {
@@ -34,7 +33,7 @@ impl<'a> OfLinks<'a> {
             network: problem.topology().network()?,
             matrix: directed(problem.graph(), problem.traffic()),
             pinned: (0..n).map(|task| problem.fixed_place(task).is_some()).collect(),
-            steps: Effort::new(preset, n, prepared.tree.is_some()).congestion_steps,
+            effort: Effort::new(preset, n, prepared.tree.is_some()),
         })
     }
 }
@@ -47,7 +46,8 @@ pub(super) fn lower_links(
     place_of: Vec<u32>,
     budget: &Budget,
 ) -> Option<Vec<u32>> {
-    let OfLinks { network, matrix, pinned, steps } = OfLinks::new(prepared, preset)?;
+    let OfLinks { network, matrix, pinned, effort } = OfLinks::new(prepared, preset)?;
+    let steps = effort.congestion_steps;
     let by_volume = prepared.problem.objective() != Objective::Mmc;
     let links = Links::new(&matrix, network, prepared.problem.places(), by_volume);
     let mut rng = prepared.rng.fork(0xc0);
@@ -58,21 +58,24 @@ pub(super) fn lower_links(
     })
 }
 
-/// Lowers the times of the links under the routing of the network. Takes and returns the place of each task. `None` if
-/// the topology has no links.
+/// Lowers the times of the links under the routing of the network. Takes the place of each task, and returns several
+/// answers; none if the topology has no links.
 pub(super) fn lower_times(
     prepared: &Prepared<'_, '_>,
     preset: Preset,
     place_of: Vec<u32>,
     budget: &Budget,
-) -> Option<Vec<u32>> {
-    let OfLinks { network, matrix, pinned, steps } = OfLinks::new(prepared, preset)?;
+) -> Vec<Vec<u32>> {
+    let Some(OfLinks { network, matrix, pinned, effort }) = OfLinks::new(prepared, preset) else {
+        return Vec::new();
+    };
+    let steps = effort.time_steps;
     let mut rng = prepared.rng.fork(0x7e);
     let search = TimeSearch::new(&matrix, network, prepared.problem.places(), &pinned);
-    Some(match near_of(prepared) {
+    match near_of(prepared) {
         Nearness::Tree(near) => search.lower(&near, place_of, steps, budget, &mut rng),
         Nearness::List(near) => search.lower(&near, place_of, steps, budget, &mut rng),
-    })
+    }
 }
 
 /// Lowers the largest cost of a pair by swaps, as long as that works. Mappings are by vertex.

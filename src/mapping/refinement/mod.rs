@@ -11,6 +11,7 @@ mod link_annealing;
 mod link_times;
 mod near;
 mod nearness;
+mod path_table;
 mod refiner;
 mod robust_tabu;
 mod swap;

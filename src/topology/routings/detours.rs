@@ -11,7 +11,7 @@
 use crate::topology::{Dragonfly, Network, Routing};
 
 /// The most groups, or routers, over which the bytes of a pair are spread.
-const MOST_BETWEEN: usize = 16;
+const MOST_BETWEEN: usize = 8;
 
 /// Always over a third group.
 pub(super) struct Valiant<'a>(pub(super) &'a Dragonfly);
@@ -25,8 +25,12 @@ impl Routing for Valiant<'_> {
     }
 
     fn spread(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) {
-        if !over_others(self.0, from, to, visit) {
+        let count = ways(self.0, from, to);
+        if count == 0 {
             self.0.route(from, to, &mut |link| visit(link, 1.0));
+        }
+        for way in 0..count {
+            over(self.0, from, to, way, &mut |link| visit(link, 1.0 / count as f64));
         }
     }
 }
@@ -40,24 +44,35 @@ impl Routing for Adaptive<'_> {
         self.0.route(from, to, &mut |link| visit(link, 1.0));
     }
 
-    fn detour(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize, f64)) -> bool {
-        over_others(self.0, from, to, visit)
+    fn detours(&self, from: usize, to: usize) -> usize {
+        ways(self.0, from, to)
+    }
+
+    fn detour(&self, from: usize, to: usize, way: usize, visit: &mut dyn FnMut(usize)) {
+        over(self.0, from, to, way, visit);
     }
 }
 
-/// The bytes of a pair over other groups, or over other routers of the group. False if there are none between the two.
-fn over_others(
-    network: &Dragonfly,
-    from: usize,
-    to: usize,
-    visit: &mut dyn FnMut(usize, f64),
-) -> bool {
+/// The numbers of all groups and of those at the ends, or, inside a group, of its routers. `None` if both ends are the
+/// same.
+fn ends(network: &Dragonfly, from: usize, to: usize) -> Option<(usize, usize, usize)> {
     let [groups, routers, _] = network.shape();
     let ((g, r), (h, s)) = (network.router_of(from), network.router_of(to));
-    let (all, a, b) = if g == h { (routers, r, s) } else { (groups, g, h) };
-    if a == b || all < 3 {
-        return false;
+    match g == h {
+        true => (r != s).then_some((routers, r, s)),
+        false => Some((groups, g, h)),
     }
+}
+
+/// The number of ways over other groups, or over other routers of the group.
+fn ways(network: &Dragonfly, from: usize, to: usize) -> usize {
+    ends(network, from, to).map_or(0, |(all, ..)| (all - 2).min(MOST_BETWEEN))
+}
+
+/// The links of one of these ways.
+fn over(network: &Dragonfly, from: usize, to: usize, way: usize, visit: &mut dyn FnMut(usize)) {
+    let Some((all, a, b)) = ends(network, from, to).filter(|&(all, ..)| all > 2) else { return };
+    let ((g, r), (h, s)) = (network.router_of(from), network.router_of(to));
     // The others, as numbers that leave out the two ends.
     let other = |k: usize| {
         let (low, high) = (a.min(b), a.max(b));
@@ -66,26 +81,22 @@ fn over_others(
     };
     let count = (all - 2).min(MOST_BETWEEN);
     let first = (from.wrapping_mul(31) + to.wrapping_mul(17)) % (all - 2);
-    let share = 1.0 / count as f64;
-    visit(network.host_link(from, true), 1.0);
-    for k in 0..count {
-        let between = other((first + k * (all - 2) / count) % (all - 2));
-        if g == h {
-            visit(network.local_link(g, r, between), share);
-            visit(network.local_link(g, between, s), share);
-            continue;
-        }
+    let between = other((first + way * (all - 2) / count) % (all - 2));
+    visit(network.host_link(from, true));
+    if g == h {
+        visit(network.local_link(g, r, between));
+        visit(network.local_link(g, between, s));
+    } else {
         let mut local = |group: usize, a: usize, b: usize| {
             if a != b {
-                visit(network.local_link(group, a, b), share);
+                visit(network.local_link(group, a, b));
             }
         };
         local(g, r, network.gate(g, between));
         local(between, network.gate(between, g), network.gate(between, h));
         local(h, network.gate(h, between), s);
-        visit(network.global_link(g, between), share);
-        visit(network.global_link(between, h), share);
+        visit(network.global_link(g, between));
+        visit(network.global_link(between, h));
     }
-    visit(network.host_link(to, false), 1.0);
-    true
+    visit(network.host_link(to, false));
 }

@@ -10,6 +10,12 @@
 
 use crate::topology::{Grid, Routing};
 
+/// How much messages that choose prefer links with less to carry: in proportion to 1 / time to this power.
+const PREFERENCE: i32 = 4;
+
+/// Between slots with more points between them, messages do not choose: it would take too long.
+const MOST_CHOOSING: usize = 256;
+
 /// The largest box whose points are visited one by one.
 const MOST_POINTS: usize = 1024;
 
@@ -58,9 +64,76 @@ impl Routing for MinimalPaths<'_> {
             self.directed(from, &legs, share, visit);
         }
     }
+
+    fn chooses(&self) -> bool {
+        true
+    }
+
+    /// A message takes the links at a point in proportion to 1 / time⁴, so mostly those with less to carry.
+    fn choose(&self, from: usize, to: usize, times: &[f64], visit: &mut dyn FnMut(usize, f64)) {
+        let grid = self.0;
+        let points = |k: usize| {
+            grid.along(k, grid.coordinates(from)[k], grid.coordinates(to)[k]) as usize + 1
+        };
+        if (0..grid.dims().len()).map(points).product::<usize>() > MOST_CHOOSING {
+            return self.spread(from, to, visit);
+        }
+        // The points that messages reach with the same number of hops.
+        let mut here = vec![(from, 1.0)];
+        let mut links = Vec::new();
+        while here.first().is_some_and(|&(slot, _)| slot != to) {
+            let mut next: Vec<(usize, f64)> = Vec::new();
+            for (slot, share) in here {
+                self.closer(slot, to, &mut links);
+                let least =
+                    links.iter().map(|&(link, _)| times[link]).fold(f64::INFINITY, f64::min);
+                let weight = |link: usize| match times[link] > 0.0 {
+                    true => (least / times[link]).powi(PREFERENCE),
+                    false => 1.0,
+                };
+                let sum: f64 = links.iter().map(|&(link, _)| weight(link)).sum();
+                for &(link, other) in &links {
+                    let part = share * weight(link) / sum;
+                    if part <= 0.0 {
+                        continue;
+                    }
+                    visit(link, part);
+                    match next.iter_mut().find(|(slot, _)| *slot == other) {
+                        Some((_, share)) => *share += part,
+                        None => next.push((other, part)),
+                    }
+                }
+            }
+            here = next;
+        }
+    }
 }
 
 impl MinimalPaths<'_> {
+    /// The links at a slot that bring a message closer to another one, with the slots behind them.
+    fn closer(&self, slot: usize, to: usize, links: &mut Vec<(usize, usize)>) {
+        let grid = self.0;
+        links.clear();
+        let ends = grid.coordinates(slot).iter().zip(grid.coordinates(to));
+        for (k, (&x, &y)) in ends.enumerate() {
+            let (length, steps) = (grid.dims()[k] as u32, grid.along(k, x, y));
+            for up in [false, true] {
+                let way = match (grid.wrap()[k], up) {
+                    (true, true) => (y + length - x) % length,
+                    (true, false) => (x + length - y) % length,
+                    (false, true) => y.saturating_sub(x),
+                    (false, false) => x.saturating_sub(y),
+                };
+                if steps > 0
+                    && way == steps
+                    && let Some(other) = grid.step(slot, k, up)
+                {
+                    links.push((grid.link(slot, k, up), other));
+                }
+            }
+        }
+    }
+
     /// The shortest paths with given directions.
     fn directed(&self, from: usize, legs: &[Leg], share: f64, visit: &mut dyn FnMut(usize, f64)) {
         let points = legs.iter().try_fold(1usize, |all, leg| all.checked_mul(leg.steps + 1));

@@ -47,13 +47,18 @@ fn bytes_are_neither_lost_nor_made() {
         let routing = network.routing();
         for a in 0..topology.slots() {
             for b in 0..topology.slots() {
-                let (mut shares, mut longer) = (Vec::new(), Vec::new());
+                let mut shares = Vec::new();
                 routing.spread(a, b, &mut |link, share| shares.push((link, share)));
-                routing.detour(a, b, &mut |link, share| longer.push((link, share)));
-                for (shares, may_be_none) in [(shares, false), (longer, true)] {
-                    if shares.is_empty() && (may_be_none || a == b) {
-                        continue;
-                    }
+                let times: Vec<f64> = (0..network.links()).map(|link| (link % 7) as f64).collect();
+                let mut chosen = Vec::new();
+                routing.choose(a, b, &times, &mut |link, share| chosen.push((link, share)));
+                let mut all = vec![shares, chosen];
+                for way in 0..routing.detours(a, b) {
+                    let mut links = Vec::new();
+                    routing.detour(a, b, way, &mut |link| links.push((link, 1.0)));
+                    all.push(links);
+                }
+                for shares in all.into_iter().filter(|_| a != b) {
                     for (vertex, surplus) in surplus(network, &shares).into_iter().enumerate() {
                         let want = f64::from(vertex == b) - f64::from(vertex == a);
                         assert!((surplus - want).abs() < 1e-9, "{}: {a} {b}", topology.name());
@@ -90,6 +95,18 @@ fn a_square_of_a_mesh_is_used_on_both_sides() {
     let mut shares = Vec::new();
     mesh.network().unwrap().routing().spread(0, 3, &mut |_, share| shares.push(share));
     assert_eq!(shares, [0.5; 4]);
+}
+
+#[test]
+fn messages_that_choose_avoid_what_is_loaded() {
+    let mesh = parse("mesh:2x2,routing=adaptive").unwrap();
+    let network = mesh.network().unwrap();
+    let mut times = vec![1.0; network.links()];
+    network.neighbours(0, &mut |other, link| times[link] = if other == 1 { 2.0 } else { 1.0 });
+    let mut shares = Vec::new();
+    network.routing().choose(0, 3, &times, &mut |link, share| shares.push((times[link], share)));
+    let slow: f64 = shares.iter().filter(|(time, _)| *time > 1.5).map(|(_, share)| share).sum();
+    assert!((slow - 1.0 / 17.0).abs() < 1e-9, "{shares:?}");
 }
 
 #[test]

@@ -236,3 +236,32 @@ fn map_and_eval_agree_on_every_objective() {
         }
     }
 }
+
+/// `--objective auto` says what it took, and why.
+#[test]
+fn the_network_chooses_the_objective() {
+    let place = Place::new();
+    let file = place.file("ring.csv", "src,dst,bytes,messages\n0,2,4096,4\n1,3,4096,4\n");
+    for (topology, objective, why) in [
+        ("torus:2x2", "time", "the links of the network are known"),
+        (
+            "fattree:4:2@2",
+            "time",
+            "the network has uplinks that are narrower than the nodes below them",
+        ),
+        (
+            "fattree:4:2",
+            "hop-bytes",
+            "no link is known to be narrower than the nodes below it together",
+        ),
+    ] {
+        let base = ["map", "--matrix", &file, "--topology", topology, "--objective", "auto"];
+        let sentence = format!("objective: {objective} ({why})");
+        let text = place.run(&[&base[..], &["--out", "order"]].concat());
+        assert!(text.code == Some(0) && text.err.contains(&sentence), "{}", text.err);
+        let json = place.ok(&[&base[..], &["--json"]].concat());
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["objective"], objective);
+        assert_eq!(json["objective_chosen"], sentence.as_str());
+    }
+}

@@ -18,6 +18,7 @@ use crate::sys::step_timer::StepTimer;
 use crate::sys::worker_thread::{self, Failure};
 use rw::decide::{self, Decision, Network, Question};
 use rw::launch::{AskedSources, KeptOrders, LaunchRecorder, MappingProblem, Message};
+use rw::mapping::Objective;
 use rw::matrix::{CommMatrix, Kind, SparseMatrix, TrafficSketch};
 use rw::store::Placement;
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,10 @@ impl<'a> RankZeroSearch<'a> {
     /// The decision from the order of an earlier launch, if the traffic changed little since then. Else returns the
     /// problem.
     fn adapt(&mut self, mut problem: MappingProblem) -> Result<Decision, Box<MappingProblem>> {
+        // Only hop-bytes can be lowered from an earlier order.
+        if problem.aim.objective != Objective::HopBytes {
+            return Err(Box::new(problem));
+        }
         let pairs = Kind::ALL.map(|kind| problem.matrix.layer(kind).pairs());
         let has_room = || shared_search::has_room(0, problem.matrix.tasks(), pairs.iter().sum());
         let Some(earlier) = problem.kept.earlier().filter(|_| has_room()) else {
@@ -143,6 +148,7 @@ impl<'a> RankZeroSearch<'a> {
             let question = Question {
                 graph: &graph,
                 traffic: traffic.as_ref(),
+                timed: None,
                 topology: topology.as_ref(),
                 slot_of_process: &slots,
                 options: &options,
@@ -158,7 +164,8 @@ impl<'a> RankZeroSearch<'a> {
 
     /// Makes the call for a shared search. Returns the problem if rank 0 is to solve it alone.
     fn share(&mut self, mut problem: MappingProblem) -> Result<Call, Box<MappingProblem>> {
-        if problem.searchers <= 1 {
+        // A shared search works on the tree of the nodes, and knows no links.
+        if problem.searchers <= 1 || problem.aim.objective != Objective::HopBytes {
             return Err(Box::new(problem));
         }
         let tasks = problem.matrix.tasks();
@@ -246,6 +253,7 @@ impl<'a> RankZeroSearch<'a> {
         let question = Question {
             graph: network.graph(),
             traffic: traffic.as_ref(),
+            timed: None,
             topology: problem.topology.as_ref(),
             slot_of_process: &problem.slots,
             options: &problem.options,

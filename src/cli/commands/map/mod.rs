@@ -9,11 +9,12 @@ use crate::cli::arguments::instance::{Instance, InstanceArgs, ObjectiveValue, no
 use crate::cli::arguments::number_file;
 use crate::cli::console::progress::metered;
 use crate::cli::console::{Exit, output};
+use crate::decide::ChosenAim;
 use crate::mapping::{self, Balanced, Basis, Budget, Loads, Mapper, Objective, Outcome};
 use crate::mapping::{Preset, Previous, Problem, ProblemBuilder};
 use crate::matrix::Graph;
 use crate::metrics;
-use crate::options;
+use crate::options::{self, Aim};
 use std::path::PathBuf;
 use std::time::Instant;
 use summary::{Load, MappingSummary, Moves};
@@ -29,6 +30,9 @@ Examples:
                 --previous order.txt --migration-cost 1000000
   rankweave map --matrix new.graph --topology tree:16:4:8 --previous order.txt --previous-matrix app.graph
   rankweave eval --matrix app.graph --topology tree:16:4:8@1:10:100 --mapping order.txt";
+
+/// The word for the objective that follows from the network.
+const AUTO: &str = "auto";
 
 /// Compute a mapping of tasks to slots, without running anything
 ///
@@ -51,17 +55,20 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     algorithm: String,
 
-    /// What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc or time
+    /// What to minimise: hop-bytes, total-hops, sum-com, max-com, mc, mmc, time or auto
     ///
-    /// hop-bytes: the sum of bytes times distance over all pairs of tasks. total-hops: the sum of the distances of all
+    /// auto: time or hop-bytes, as a launch chooses by the links of the network ('rankweave run --objective'). hop-bytes: the sum of bytes times distance over all pairs of tasks. total-hops: the sum of the distances of all
     /// pairs with traffic. sum-com: the same value as
     /// hop-bytes, under its name in the TopoMatch paper. max-com: bytes times distance of the pair for which this is
     /// largest. mc: the bytes on a link divided by its bandwidth, for
     /// the link where this is largest. mmc: the number of pairs whose traffic uses a link, for the link where this is
     /// largest. time: the predicted time if all traffic flows at once. It is the time of the most loaded link, or of
-    /// the slot that sends or receives most. mc, mmc and time need a topology with links.
+    /// the node that takes longest where messages cost time or its injection is limited. mc, mmc and time need a
+    /// topology with links.
     #[arg(long, value_name = "OBJECTIVE", default_value = "hop-bytes")]
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Objective::ALL.map(Objective::name)))]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(
+        Objective::ALL.map(Objective::name).into_iter().chain([AUTO])
+    ))]
     #[arg(hide_possible_values = true)]
     objective: String,
 
@@ -170,12 +177,17 @@ impl Args {
             output::print(&algorithms())?;
             return Ok(Exit::Done);
         }
-        let objective: Objective = self.objective.parse()?;
-        self.lower.wanted(objective)?;
+        if self.objective != AUTO {
+            self.lower.wanted(self.objective.parse()?)?;
+        }
         let preset: Preset = self.preset.parse()?;
         let mapper = mapping::by_name(&self.algorithm)?;
         let fixed = fixed(self.fix.as_deref())?;
         let instance = self.instance.load()?;
+        let chosen =
+            (self.objective == AUTO).then(|| ChosenAim::of(Aim::Auto, instance.topology.as_ref()));
+        let objective = chosen.map_or_else(|| self.objective.parse(), |aim| Ok(aim.objective))?;
+        self.lower.wanted(objective)?;
         let graph = self.thinned(Graph::from_traffic(&instance.matrix))?;
         let (mut budget, meter) = metered(self.budget()?, self.progress);
         if objective.needs_links() && instance.topology.network().is_none() {
@@ -211,6 +223,7 @@ impl Args {
             tasks: graph.vertices(),
             slots: instance.slots.len(),
             objective: objective.name(),
+            objective_chosen: chosen.map(|aim| aim.sentence()),
             cost: cost(&solution.slot_of_task)?,
             identity_cost: cost(&identity)?,
             seconds: seconds.as_secs_f64(),

@@ -13,6 +13,9 @@ pub(super) struct MappingSummary {
     pub(super) tasks: usize,
     pub(super) slots: usize,
     pub(super) objective: &'static str,
+    /// Why it is this one; left out if the user named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) objective_chosen: Option<String>,
     pub(super) cost: ObjectiveValue,
     pub(super) identity_cost: ObjectiveValue,
     pub(super) seconds: f64,
@@ -72,6 +75,9 @@ impl MappingSummary {
         let (before, after) = (real(self.identity_cost), real(self.cost));
         if before > 0.0 {
             out.push_str(&format!(": {:.1} % saved", 100.0 * (before - after) / before));
+        }
+        if let Some(chosen) = &self.objective_chosen {
+            out.push_str(&format!("\n{chosen}"));
         }
         if let Some(moves) = &self.moves {
             let Moves { moved, forced_moves, .. } = moves;
