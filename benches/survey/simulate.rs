@@ -72,8 +72,8 @@ fn main() {
         ("irregular", 4096, Expected::Leaves),
         ("equal latency, tapered 4:1", 256, Expected::Leaves),
         ("the same, 10 Gbit/s", 256, Expected::Leaves),
-        ("leaves tapered, pods by latency", 1024, Expected::Leaves),
-        ("pods tapered, leaves by latency", 1024, Expected::Pods),
+        ("leaves tapered, pods by latency", 256, Expected::Leaves),
+        ("pods tapered, leaves by latency", 256, Expected::Pods),
         ("flat", 4096, Expected::Flat),
     ] {
         let least = if name.contains("by latency") { 256 } else { 16 };

@@ -82,11 +82,14 @@ fn contended(
     known: &[Vec<u32>],
 ) -> Result<(Exchanges, Vec<Partition>), LimitReached> {
     let bytes = rates::bytes_of_exchange(session)?;
-    let mut bytes = rates::for_all_at_once(session, bytes)?;
+    let (mut bytes, mut measured) = rates::for_all_at_once(session, bytes)?;
     if !all_pairs {
         bytes = bytes.min(session.limits.bytes_per_host / EXCHANGES);
+        // They would have another size.
+        measured.clear();
     }
     let mut exchanges = Exchanges::new(hosts, bytes);
+    exchanges.note(measured);
     let found = match all_pairs {
         true => Vec::from_iter(contention::of_all_pairs(session, &mut exchanges)?),
         false => contention_of_many::of_some_pairs(session, &mut exchanges, known)?,

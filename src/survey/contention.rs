@@ -28,9 +28,9 @@ const TRIED: usize = 2;
 /// gets no second try, and the pairs of the held-out measurement must be enough, if there are as many as [`FEWEST`] of
 /// each kind.
 const PAIRS_END: f64 = 0.62;
-const DOUBT_ENDS: f64 = 0.7;
-const TRIES_END: f64 = 0.75;
-const VERIFYING_ENDS: f64 = 0.88;
+const DOUBT_ENDS: f64 = 0.8;
+const TRIES_END: f64 = 0.82;
+const VERIFYING_ENDS: f64 = 0.92;
 const FEWEST: usize = 4;
 /// Measurements after which the groups may be clear without the other pairs.
 const BEFORE_CLEAR: usize = 12;
@@ -58,7 +58,8 @@ pub(super) fn of_all_pairs(
         }
     }
     let found = exchanges.partitions(LOOSE);
-    if let Some(best) = found.first().filter(|best| best.agreement < 1.0) {
+    let is_clear = exchanges.show_clear_groups();
+    if let Some(best) = found.first().filter(|best| best.agreement < 1.0 || !is_clear) {
         measure_again(session, exchanges, best)?;
     }
     for mut partition in exchanges.partitions(VERIFIED).into_iter().take(TRIED) {
@@ -88,8 +89,8 @@ fn passes(hosts: usize) -> usize {
 }
 
 /// Measures pairs two or four times again that may be in the wrong place: far pairs of one group, all pairs of two
-/// groups that have a near pair between them, and pairs of groups that are smaller than the largest. All other hosts
-/// load the uplinks meanwhile.
+/// groups that have a near pair between them, and pairs of groups that are together not larger than the largest. All
+/// other hosts load the uplinks meanwhile. Pairs that were not measured yet come first.
 fn measure_again(
     session: &mut Session,
     exchanges: &mut Exchanges,
@@ -108,17 +109,30 @@ fn measure_again(
     let mut sizes = vec![0; partition.group.len()];
     partition.group.iter().for_each(|&g| sizes[g as usize] += 1);
     let most = sizes.iter().max().copied().unwrap_or(0);
-    let is_small = |host: u32| sizes[group(host) as usize] < most;
+    let size = |host: u32| sizes[group(host) as usize];
+    let may_be_one = |a: u32, b: u32| group(a) != group(b) && size(a) + size(b) <= most;
     let is_doubtful = |&&(a, b, is_near): &&(u32, u32, bool)| match group(a) == group(b) {
         true => !is_near,
-        false => touching.contains(&groups(a, b)) || is_small(a) && is_small(b),
+        false => touching.contains(&groups(a, b)) || may_be_one(a, b),
     };
     let doubtful: Vec<(u32, u32)> =
         pairs.iter().filter(is_doubtful).map(|&(a, b, _)| (a, b)).collect();
+    let measured: HashSet<(u32, u32)> =
+        pairs.iter().map(|&(a, b, _)| (a.min(b), a.max(b))).collect();
+    let present = session.present();
+    let all = present.iter().flat_map(|&a| present.iter().map(move |&b| (a, b)));
+    let is_new = |&(a, b): &(u32, u32)| a < b && may_be_one(a, b) && !measured.contains(&(a, b));
+    let new: Vec<(u32, u32)> = all.filter(is_new).collect();
     let times = if doubtful.len() <= partition.group.len() { 4 } else { 2 };
-    for _ in 0..times {
+    for time in 0..times {
+        if time > 0 && exchanges.show_clear_groups() {
+            break;
+        }
         let mut open = doubtful.clone();
         shuffle(&mut open, &mut session.random);
+        if time == 0 {
+            open.splice(0..0, new.iter().copied());
+        }
         for _ in 0..AGAIN {
             if session.is_past(DOUBT_ENDS) {
                 return Ok(());

@@ -43,17 +43,27 @@ impl Exchanges {
         Exchanges { bytes, shortest: vec![f64::INFINITY; hosts], measured: Vec::new() }
     }
 
+    /// Adds exchanges of all hosts at once that were measured before.
+    pub fn note(&mut self, times: Vec<Measured>) {
+        self.compare(&times);
+        self.measured.extend(times);
+    }
+
+    fn compare(&mut self, times: &[Measured]) {
+        for &(a, b, time) in times {
+            for host in [a as usize, b as usize] {
+                self.shortest[host] = self.shortest[host].min(time);
+            }
+        }
+    }
+
     pub fn run(
         &mut self,
         session: &mut Session,
         pairs: &[(u32, u32)],
     ) -> Result<Vec<Measured>, LimitReached> {
         let times = session.exchange(pairs, self.bytes)?;
-        for &(a, b, time) in &times {
-            for host in [a as usize, b as usize] {
-                self.shortest[host] = self.shortest[host].min(time);
-            }
-        }
+        self.compare(&times);
         Ok(times)
     }
 

@@ -65,20 +65,28 @@ pub(super) fn bytes_of_exchange(session: &mut Session) -> Result<u64, LimitReach
 }
 
 /// More bytes, if rounds in which all hosts exchange are short: processes do not begin at exactly the same time, and
-/// may not get a processor at once, so that longer exchanges are more certain.
-pub(super) fn for_all_at_once(session: &mut Session, bytes: u64) -> Result<u64, LimitReached> {
+/// may not get a processor at once, so that longer exchanges are more certain. Returns the times of these rounds too, if
+/// their bytes are those of all later ones.
+pub(super) fn for_all_at_once(
+    session: &mut Session,
+    bytes: u64,
+) -> Result<(u64, Vec<Measured>), LimitReached> {
+    let mut measured = Vec::new();
     let mut longest = f64::INFINITY;
     for _ in 0..2 {
         let pairs = random_pairs(&session.present(), &mut session.random);
         let times = session.exchange(&pairs, bytes)?;
         longest = longest.min(times.iter().map(|m| m.2).fold(0.0, f64::max));
+        measured.extend(times);
         // Much longer than that is no accident.
         if longest > 1.5 * SECONDS_OF_ROUND {
             break;
         }
     }
     let factor = if longest > 0.0 { (SECONDS_OF_ROUND / longest).clamp(1.0, 2.0) } else { 1.0 };
-    Ok(((bytes as f64 * factor) as u64).min(session.limits.bytes_per_exchange))
+    let wanted = ((bytes as f64 * factor) as u64).min(session.limits.bytes_per_exchange);
+    measured.retain(|_| wanted == bytes);
+    Ok((wanted, measured))
 }
 
 /// For each level and for the hosts at the end: bytes per second of the link above a group. Empty if the

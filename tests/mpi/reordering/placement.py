@@ -21,7 +21,7 @@ CLUSTER = os.path.join(stacks.ROOT, "scripts", "cluster")
 STACKS = ("openmpi4", "openmpi5", "mpich5")
 # MPICH 4.0.2 of Debian: on several hosts, half of its launches print their result and do not end, without any tool, too.
 # Such a launch is ended after so many seconds, and started again, up to so many times.
-OFTEN_HANGS, PATIENCE, TRIES = "mpich4", 30, 8
+OFTEN_HANGS, PATIENCE, TRIES = "mpich4", 15, 12
 # The shape of the cluster, ranks on each host, and the arguments of the program.
 SHAPE, PER_HOST, ARGUMENTS = "2x2", 4, ["4", "2", "2", "5", "4"]
 # The exit code of scripts/cluster where namespaces are not permitted.
