@@ -202,7 +202,7 @@ impl Bench {
             if first == Some(true) {
                 store.forget_kept_networks()?;
             }
-            let sources = AskedSources::NotYet(Some(store.clone()));
+            let sources = AskedSources::not_yet(&settings, Some(store.clone()));
             let machine = LaunchMachine::of(&settings, Some(&places), sources, ranks)?;
             let network = machine.choice.and_then(|choice| choice.network);
             let known = network.map_or(0, |network| network.known());

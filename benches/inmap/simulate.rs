@@ -205,6 +205,7 @@ fn simulate(arguments: &Arguments) -> Result<(), Failure> {
     let question = decide::Question {
         graph: network.graph(),
         traffic: traffic.as_ref(),
+        timed: None,
         topology: tree,
         slot_of_process: &slots,
         options: &options,

@@ -12,6 +12,8 @@ const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
 /// What is expected of a survey.
 enum Expected {
     Leaves,
+    /// Both the leaf switches and the groups of them.
+    Pods,
     Flat,
 }
 
@@ -28,6 +30,21 @@ fn tapered(count: usize, seed: u64) -> Model {
     let size = if count <= 16 { 4 } else { 16 };
     let model = Model::regular(&[(count as u32).div_ceil(size)], size).tapered(4.0).noisy();
     Model { latency_of_level: 0.0, ..model }.random_part(count, seed)
+}
+
+/// Two levels of which latencies show one: `hidden` is the other one. The uplinks of leaf switches have a quarter of the
+/// bandwidth below them if contention has to show these switches, else half of it. All links are a hundred times faster.
+fn hidden(count: usize, seed: u64, hidden: usize) -> Model {
+    let pods = (count as u32 / 64).max(2);
+    let mut model =
+        Model::regular(&[pods, 4], 16).tapered(if hidden == 1 { 4.0 } else { 2.0 }).noisy();
+    model.levels_without_latency = vec![hidden];
+    faster(model).random_part(count, seed)
+}
+
+fn faster(mut model: Model) -> Model {
+    model.uplinks.iter_mut().chain(&mut model.hosts).for_each(|rate| *rate *= 100.0);
+    model
 }
 
 /// Leaf switches with 1 to 24 hosts.
@@ -53,10 +70,14 @@ fn main() {
         ("three levels, not tapered", 4096, Expected::Leaves),
         ("three levels, tapered 2:1", 4096, Expected::Leaves),
         ("irregular", 4096, Expected::Leaves),
-        ("equal latency, tapered 4:1", 64, Expected::Leaves),
+        ("equal latency, tapered 4:1", 256, Expected::Leaves),
+        ("the same, 10 Gbit/s", 256, Expected::Leaves),
+        ("leaves tapered, pods by latency", 256, Expected::Leaves),
+        ("pods tapered, leaves by latency", 256, Expected::Pods),
         ("flat", 4096, Expected::Flat),
     ] {
-        for count in SIZES.into_iter().filter(|&count| count <= most) {
+        let least = if name.contains("by latency") { 256 } else { 16 };
+        for count in SIZES.into_iter().filter(|&count| count >= least && count <= most) {
             let seeds = if count >= 1024 { seeds.min(5) } else { seeds };
             let mut sums = [0.0; 6];
             for seed in 0..seeds {
@@ -65,11 +86,20 @@ fn main() {
                     "three levels, tapered 2:1" => levels(count, seed, 2.0),
                     "irregular" => irregular(count, seed),
                     "flat" => flat(count),
+                    "the same, 10 Gbit/s" => faster(tapered(count, seed)),
+                    "leaves tapered, pods by latency" => hidden(count, seed, 1),
+                    "pods tapered, leaves by latency" => hidden(count, seed, 0),
                     _ => tapered(count, seed),
                 };
                 let found = survey(&model, seed);
                 let right = match expected {
                     Expected::Leaves => model.right(found.levels.last().unwrap_or(&Vec::new())),
+                    Expected::Pods => {
+                        let mut above = model.clone();
+                        above.paths.iter_mut().for_each(|path| path.truncate(1));
+                        let leaves = model.right(found.levels.last().unwrap_or(&Vec::new()));
+                        leaves.min(above.right(found.levels.first().unwrap_or(&Vec::new())))
+                    }
                     Expected::Flat => f64::from(u8::from(found.is_flat())),
                 };
                 let evidence = found.evidence;

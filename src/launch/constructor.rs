@@ -2,7 +2,7 @@
 //! them from the reports of all processes.
 
 use super::machine::LaunchMachine;
-use super::{AskedSources, NewRanks, UserTopology, random_permutation};
+use super::{AskedSources, NewRanks, SaidOfNodes, Unasked, UserTopology, random_permutation};
 use crate::base::error::Result;
 use crate::decide;
 use crate::mapping::TaskGrid;
@@ -52,6 +52,8 @@ pub struct RankRequest<'a> {
     pub vertices: usize,
     /// The grid whose points are the vertices, if the program described one.
     pub grid: Option<TaskGrid>,
+    /// What the sources of the network said to this process.
+    pub said: &'a SaidOfNodes,
 }
 
 /// The answer to a constructor.
@@ -77,14 +79,21 @@ impl RankRequest<'_> {
     }
 
     /// The record in the store whose traffic can weigh the edges, for a launch that does this
-    /// `kind` of run. `None` if the store has no such record, or if the edges need no weights from a record.
-    pub fn stored(&self, key: &str, kind: u32) -> Option<Record> {
+    /// `kind` of run: in the own store, or else in those that are also read (`--also-read`). `None` if no store has such
+    /// a record, or if the edges need no weights from a record.
+    pub fn stored(&self, settings: &Settings, key: &str, kind: u32) -> Option<Record> {
         let helps = self.weights == Weights::Unknown && self.new_ranks == NewRanks::Map;
-        if !helps || self.store.is_empty() || key.is_empty() {
+        if !helps || key.is_empty() {
             return None;
         }
-        let fitting = Store::open(self.store).fitting(key, self.processes, kind).ok()??;
-        Some(fitting.record)
+        let own =
+            self.own_store().and_then(|store| store.fitting(key, self.processes, kind).ok()?);
+        let also_read = || Store::fitting_of(&settings.also_read, key, self.processes, kind);
+        Some(own.or_else(also_read)?.record)
+    }
+
+    fn own_store(&self) -> Option<Store> {
+        (!self.store.is_empty()).then(|| Store::open(self.store))
     }
 
     /// The answer: with the places of the processes, what is stored about the program
@@ -145,9 +154,12 @@ impl RankRequest<'_> {
             let slots: Option<Vec<usize>> = self.reports.iter().map(slot).collect();
             return Ok((given.topology, slots.ok_or_else(unknown)?));
         }
-        let store = (!self.store.is_empty()).then(|| Store::open(self.store));
         let processes = self.reports.len();
-        let sources = AskedSources::NotYet(store);
+        let unasked = || Unasked::new(settings, self.own_store());
+        let sources = match placement.filter(|_| !by_host_name) {
+            Some(placement) => self.said.asked(settings, placement, unasked),
+            None => AskedSources::NotYet(unasked()),
+        };
         let machine = LaunchMachine::of(settings, placement, sources, processes)?;
         Ok((machine.topology, machine.slots))
     }
@@ -237,6 +249,8 @@ fn covers(measured: &[Entry], declared: &[Entry]) -> bool {
 mod tests {
     use super::*;
 
+    static SAID: SaidOfNodes = SaidOfNodes::new();
+
     /// A request of all the processes of a job.
     fn request(reports: &[Report], weights: Weights) -> RankRequest<'_> {
         RankRequest {
@@ -247,6 +261,7 @@ mod tests {
             weights,
             vertices: reports.len(),
             grid: None,
+            said: &SAID,
         }
     }
 
@@ -375,10 +390,14 @@ mod tests {
         let record = Record { constructed, ..Record::of_matrix("a", matrix) };
         Store::open(directory.path()).save(&record).unwrap();
         let store = directory.path().to_string_lossy();
-        assert!(request.stored("a", 0).is_none(), "no store");
+        let nothing_else = Settings::default();
+        assert!(request.stored(&nothing_else, "a", 0).is_none(), "no store");
+        let also_read = vec![directory.path().to_path_buf()];
+        let settings = Settings { also_read, ..Settings::default() };
+        assert!(request.stored(&settings, "a", 0).is_some(), "the store of somebody else");
         let request = RankRequest { store: &store, ..request };
-        let record = request.stored("a", 0);
-        assert!(request.stored("b", 0).is_none());
+        let record = request.stored(&nothing_else, "a", 0);
+        assert!(request.stored(&nothing_else, "b", 0).is_none());
         let (stored, then) = request.stored_traffic(record.clone(), question);
         assert!(!covers(&stored, &ring(false)), "by task it is not that of the ring");
         let mut found = request.by_vertex(&stored, &then.unwrap().task_of_vertex);

@@ -140,7 +140,8 @@ mod tests {
 
     fn machine(settings: &Settings, placement: &Placement) -> LaunchMachine {
         let processes = placement.node_of_process.len();
-        LaunchMachine::of(settings, Some(placement), AskedSources::NotYet(None), processes).unwrap()
+        let sources = AskedSources::not_yet(settings, None);
+        LaunchMachine::of(settings, Some(placement), sources, processes).unwrap()
     }
 
     fn without_site() -> Settings {

@@ -1,11 +1,10 @@
 //! Whether a launch measures the network between its nodes, and what becomes of the result.
 
-use super::{AskedSources, LaunchRecorder, Message, site_files};
+use super::{AskedSources, LaunchRecorder, Message};
 use crate::base::clock::since_1970;
 use crate::base::sorting::Arrange;
 use crate::matrix::CommMatrix;
 use crate::options::Measure;
-use crate::sources;
 use crate::store::{MeasuredNetwork, Placement, Store};
 use crate::survey::{FEWEST_HOSTS, Surveyed};
 use std::collections::HashSet;
@@ -129,10 +128,10 @@ impl LaunchRecorder {
     /// What the user asked for, or else the site.
     fn wish(&self) -> Measure {
         match self.settings.measure {
-            Measure::Auto => match sources::site_measure(&site_files(&self.settings)) {
+            Measure::Auto => match self.sources.site.measure() {
                 Ok(None) => Measure::Auto,
-                Ok(Some(word)) if word == "on" => Measure::On,
-                Ok(Some(word)) if word == "auto" => Measure::Auto,
+                Ok(Some("on")) => Measure::On,
+                Ok(Some("auto")) => Measure::Auto,
                 // Also where the file of the site cannot be used: it may forbid measuring.
                 Ok(Some(_)) | Err(_) => Measure::Off,
             },
@@ -142,7 +141,7 @@ impl LaunchRecorder {
 
     /// Decides whether the network is measured in this launch.
     pub fn measuring(&self, placement: Option<&Placement>) -> Measuring {
-        let not_yet = AskedSources::NotYet(self.storage.store().cloned());
+        let not_yet = self.unasked_sources();
         let Some(placement) = placement else {
             let why = Some("the places of the processes could not be found");
             return Measuring { objection: why, sources: not_yet };
@@ -205,7 +204,7 @@ impl LaunchRecorder {
 
     /// The sources of the network before they are asked, or after a survey, whose result they have not told yet.
     pub fn unasked_sources(&self) -> AskedSources {
-        AskedSources::NotYet(self.storage.store().cloned())
+        AskedSources::NotYet(self.sources.clone())
     }
 
     /// Keeps the result of a survey for this launch and later ones. Returns what the user has to know.

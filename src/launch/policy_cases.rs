@@ -391,7 +391,10 @@ fn settle_rows(world: &World, messages: &mut Messages) -> Vec<String> {
         let mut policy = Policy::of(&known.facts);
         policy.action = Action::Reorder;
         let mut recorder = LaunchRecorder::new(known, &policy, &settings);
-        recorder.problem(None, crate::launch::AskedSources::NotYet(None)).unwrap().unwrap();
+        recorder
+            .problem(None, crate::launch::AskedSources::NotYet(Default::default()))
+            .unwrap()
+            .unwrap();
         let changed = changed == "yes";
         let decision = Decision {
             process_of_task: if changed { vec![0, 2, 1, 3] } else { vec![0, 1, 2, 3] },

@@ -5,7 +5,7 @@ use super::program_history::ProgramHistory;
 use super::whose_matrix::whose_matrix;
 use super::{
     Action, AskedSources, Instructions, Known, MappingProblem, Message, PlacedRanks, Policy,
-    Program, RanksFound, Storage, UserList, UserTopology,
+    Program, RanksFound, Storage, Unasked, UserList, UserTopology,
 };
 use crate::base::error::{Error, Result};
 use crate::base::quantity::{bytes, seconds, whole_percent};
@@ -26,6 +26,8 @@ pub struct LaunchRecorder {
     program: Program,
     pub(super) key: String,
     pub(super) storage: Storage,
+    /// What is needed to ask the sources of the network.
+    pub(super) sources: Unasked,
     history: ProgramHistory,
     /// The matrix of the record in place, until [`Self::problem`] takes it.
     pub(super) matrix: Option<CommMatrix>,
@@ -116,6 +118,7 @@ impl LaunchRecorder {
             history: ProgramHistory::new(history, program.work, counts),
             key: facts.key,
             program,
+            sources: Unasked::new(settings, storage.store().cloned()),
             storage,
             matrix: matrix.filter(|_| policy.action == Action::Reorder),
             before,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::decide::EarlierOrder;
 use crate::decide::mixed_ranks::{Counts, Sign, Statement};
-use crate::launch::{AskedSources, KeptOrders, Processes, Reason};
+use crate::launch::{AskedSources, KeptOrders, Processes, Reason, Unasked};
 use crate::matrix::{Graph, SparseMatrix, Traffic, TrafficSketch};
 use crate::store::Store;
 
@@ -76,9 +76,13 @@ fn a_launch_becomes_a_record_and_the_next_one_has_it_as_its_baseline() {
 
     let (mut recorder, policy) = self::recorder(&store, &settings());
     assert_eq!(policy.action, Action::Reorder);
-    let problem = recorder.problem(None, AskedSources::NotYet(None)).unwrap().unwrap();
+    let problem =
+        recorder.problem(None, AskedSources::NotYet(Unasked::default())).unwrap().unwrap();
     assert_eq!(problem.matrix.tasks(), TASKS);
-    assert!(recorder.problem(None, AskedSources::NotYet(None)).unwrap().is_none(), "once");
+    assert!(
+        recorder.problem(None, AskedSources::NotYet(Unasked::default())).unwrap().is_none(),
+        "once"
+    );
     let order = vec![0, 2, 1, 3];
     let settled = recorder.settle(decision(&order));
     assert_eq!((&settled.process_of_task, settled.messages.len()), (&order, 0));
@@ -250,7 +254,8 @@ fn an_answer_is_kept_for_the_same_question_only() {
         let entries = [(0, 2, Traffic { bytes, messages: 1 })];
         let matrix = SparseMatrix::from_entries(TASKS, &entries);
         let matrix = CommMatrix::from_point_to_point(matrix);
-        let (sources, kept_in) = (AskedSources::NotYet(None), (Some(store.clone()), "k"));
+        let (sources, kept_in) =
+            (AskedSources::NotYet(Unasked::default()), (Some(store.clone()), "k"));
         MappingProblem::new(matrix, settings, None, sources, kept_in).unwrap().kept
     };
     let kept = problem(&settings(), 10);

@@ -74,6 +74,7 @@ impl Source for FabricFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::SiteFiles;
     use std::fs;
 
     #[test]
@@ -90,7 +91,7 @@ mod tests {
             hosts: &[],
             variable: &|_| None,
             root: root.path(),
-            site_files: Vec::new(),
+            site: &SiteFiles::default(),
             store: None,
         };
         let names: Vec<String> = files(&surroundings)

@@ -74,7 +74,7 @@ fn distances(network: &MeasuredNetwork) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sources::Host;
+    use crate::sources::{Host, SiteFiles};
     use crate::store::Store;
 
     /// A survey on a busy machine reached its limit and counted as one switch for a day.
@@ -96,7 +96,7 @@ mod tests {
                 hosts: &hosts,
                 variable: &|_| None,
                 root: std::path::Path::new("/"),
-                site_files: Vec::new(),
+                site: &SiteFiles::default(),
                 store: Some(&store),
             };
             Measured.find(&surroundings).unwrap()

@@ -25,12 +25,11 @@ mod tree_of_names;
 pub use flat::Flat;
 pub use host::Host;
 pub use host_network::HostNetwork;
+pub use site_file::SiteFiles;
 pub use source::{Answer, Source, Surroundings};
 
-use crate::base::error::{Error, Result};
+use crate::base::error::{Error, ErrorKind};
 use crate::options::NetworkChoice;
-use site_file::SiteFile;
-use std::path::PathBuf;
 
 /// All sources, the most trusted first.
 pub static ALL: [&dyn Source; 9] = [
@@ -61,6 +60,7 @@ pub struct Report {
 }
 
 /// The choice among the sources.
+#[derive(Clone)]
 pub struct Choice {
     /// The network that is used; `None`: all nodes are equally far from each other.
     pub network: Option<HostNetwork>,
@@ -100,6 +100,8 @@ pub fn choose(surroundings: &Surroundings, wanted: &NetworkChoice) -> Choice {
             Report { source: source_name, used: false, finding: String::new(), error: None, needs };
         match source.find(surroundings) {
             Ok(Answer::Nothing(why)) => report.finding = why,
+            // The description is right, and says that there is nothing to know.
+            Err(error) if error.kind() == ErrorKind::NotFound => report.finding = error.to_string(),
             Err(error) => {
                 report.finding = format!("cannot be used: {error}");
                 report.error = Some(error);
@@ -125,11 +127,4 @@ pub fn choose(surroundings: &Surroundings, wanted: &NetworkChoice) -> Choice {
         reports[*index] = Report { used: true, needs: "", ..reports[*index].clone() };
     }
     Choice { network: partial.map(|(_, network)| network), reports }
-}
-
-/// Whether the site allows launches to measure the network; `None` if the site file says nothing.
-///
-/// Errors: a site file that cannot be used.
-pub fn site_measure(site_files: &[PathBuf]) -> Result<Option<String>> {
-    Ok(SiteFile::first_of(site_files)?.and_then(|(file, _)| file.measure))
 }

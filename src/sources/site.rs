@@ -2,7 +2,7 @@
 
 use super::description::Description;
 use super::name_pattern::NamePattern;
-use super::site_file::{Cluster, SiteFile};
+use super::site_file::Cluster;
 use super::source::{Answer, Source, Surroundings};
 use super::tree_of_names::tree_of_names;
 use super::{Host, HostNetwork};
@@ -24,13 +24,13 @@ impl Source for Site {
     }
 
     fn find(&self, surroundings: &Surroundings) -> Result<Answer> {
-        let Some((file, path)) = SiteFile::first_of(&surroundings.site_files)? else {
+        let Some((file, path)) = surroundings.site.first()? else {
             return Ok(Answer::Nothing("there is no site file".into()));
         };
         let here = path.display().to_string();
         for cluster in &file.cluster {
             let Some(hosts) = own_hosts(cluster, surroundings.hosts)? else { continue };
-            let network = network(cluster, &hosts, surroundings, &path);
+            let network = network(cluster, &hosts, surroundings, path);
             let network = network.map_err(|error| with_file(error, &here))?;
             return Ok(match network {
                 Some(network) => Answer::Network(HostNetwork { origin: here, ..network }),

@@ -25,6 +25,7 @@ use crate::base::file;
 use crate::topology::expand_hostlist;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The largest site file that is read.
 const LARGEST: u64 = 16 << 20;
@@ -61,11 +62,45 @@ pub(super) struct SiteFile {
     settings: serde::de::IgnoredAny,
 }
 
+/// What was read: the first file that exists, if there is one.
+type Found = Option<(SiteFile, PathBuf)>;
+
+/// The site files that a launch may use. The first one that exists is read when it is needed, and only once.
+#[derive(Debug, Default)]
+pub struct SiteFiles {
+    paths: Vec<PathBuf>,
+    found: OnceLock<Result<Found>>,
+}
+
+impl SiteFiles {
+    /// The files with these names, the first one first.
+    pub fn at(paths: Vec<PathBuf>) -> SiteFiles {
+        SiteFiles { paths, found: OnceLock::new() }
+    }
+
+    /// The file that is used; `None` if there is none.
+    ///
+    /// Errors: a file that cannot be read or is not of this form.
+    pub(super) fn first(&self) -> Result<Option<(&SiteFile, &Path)>> {
+        match self.found.get_or_init(|| SiteFile::first_of(&self.paths)) {
+            Ok(found) => Ok(found.as_ref().map(|(file, path)| (file, path.as_path()))),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// Whether the site allows launches to measure the network; `None` if the site file says nothing.
+    ///
+    /// Errors: a site file that cannot be used.
+    pub fn measure(&self) -> Result<Option<&str>> {
+        Ok(self.first()?.and_then(|(file, _)| file.measure.as_deref()))
+    }
+}
+
 impl SiteFile {
     /// Reads the first of the files that exists; `None` if there is none.
     ///
     /// Errors: a file that cannot be read or is not of this form.
-    pub(super) fn first_of(paths: &[PathBuf]) -> Result<Option<(SiteFile, PathBuf)>> {
+    fn first_of(paths: &[PathBuf]) -> Result<Found> {
         let Some(path) = paths.iter().find(|path| path.exists()) else { return Ok(None) };
         let bytes = file::read(path, LARGEST)
             .map_err(|error| Error::io("cannot read the site file", path, &error))?;
@@ -189,7 +224,15 @@ mod tests {
         let (file, found) = SiteFile::first_of(&[path("a"), path("b")]).unwrap().unwrap();
         assert_eq!((file.measure.as_deref(), found), (Some("off"), path("b")));
         std::fs::write(path("a"), "no").unwrap();
-        let error = SiteFile::first_of(&[path("a"), path("b")]).unwrap_err().to_string();
+        let files = SiteFiles::at(vec![path("a"), path("b")]);
+        let error = files.measure().unwrap_err().to_string();
         assert!(error.contains("/a"), "{error}");
+        // Read once: the launch does not see what changes meanwhile.
+        std::fs::remove_file(path("a")).unwrap();
+        assert_eq!(files.measure().unwrap_err().to_string(), error);
+        let files = SiteFiles::at(vec![path("a"), path("b")]);
+        assert_eq!(files.measure().unwrap(), Some("off"));
+        std::fs::remove_file(path("b")).unwrap();
+        assert_eq!(files.measure().unwrap(), Some("off"));
     }
 }

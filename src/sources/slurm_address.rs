@@ -73,6 +73,7 @@ impl Source for SlurmAddress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::SiteFiles;
 
     fn of(name: &str, address: &str, pattern: Option<&str>) -> Option<String> {
         let host = Host { address: address.into(), ..Host::named(name) };
@@ -99,7 +100,7 @@ mod tests {
             hosts: &hosts,
             variable: &|_| None,
             root: std::path::Path::new("/nonexistent"),
-            site_files: Vec::new(),
+            site: &SiteFiles::default(),
             store: None,
         };
         SlurmAddress.find(&surroundings).unwrap()

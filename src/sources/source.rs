@@ -1,6 +1,6 @@
 //! What a source of networks is, what it is given, and what it answers.
 
-use super::{Host, HostNetwork};
+use super::{Host, HostNetwork, SiteFiles};
 use crate::base::error::Result;
 use crate::store::Store;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct Surroundings<'a> {
     /// The folder that stands for `/`; another one in tests.
     pub root: &'a Path,
     /// The file of the site that the user names (`--site`), or else those that the system may have.
-    pub site_files: Vec<PathBuf>,
+    pub site: &'a SiteFiles,
     /// The store, in which measurements are kept.
     pub store: Option<&'a Store>,
 }

@@ -3,6 +3,7 @@
 use super::*;
 use std::fs;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// A system of its own: a root folder, variables and nodes.
 struct System {
@@ -51,7 +52,7 @@ impl System {
             hosts: &self.hosts,
             variable: &variable,
             root: self.root.path(),
-            site_files: self.site.iter().cloned().collect(),
+            site: &SiteFiles::at(self.site.iter().cloned().collect()),
             store: None,
         })
     }
@@ -203,7 +204,7 @@ fn answers_of_large_files_are_kept_until_the_file_changes() {
         system.with(|surroundings| {
             let surroundings = Surroundings {
                 store: Some(&store),
-                site_files: Vec::new(),
+                site: &SiteFiles::default(),
                 root: surroundings.root,
                 ..*surroundings
             };

@@ -29,12 +29,16 @@ pub(super) fn tree_of_names(
     }
     // Levels at which all nodes are below one switch separate no nodes.
     let same = columns.iter().take_while(|column| column.iter().all(|&group| group == 0)).count();
-    let columns = &columns[same.min(depth.saturating_sub(1))..];
+    let dropped = same.min(depth.saturating_sub(1));
+    let columns = &columns[dropped..];
     let rows: Vec<Vec<u32>> =
         (0..known.len()).map(|k| columns.iter().map(|column| column[k]).collect()).collect();
     let levels = columns.len() as u64;
     let costs: Vec<u64> = (0..=levels).map(|level| 2 * (levels + 1 - level)).collect();
     let tree = Tree::from_paths(&rows, &costs)?;
+    let tree = tree.with_switch_names(|level, slot| {
+        paths[known[slot]].as_ref()?.get(level + dropped).cloned()
+    });
     let names = known.iter().map(|&node| hosts[node].name.clone()).collect();
     let mut slots = vec![None; hosts.len()];
     known.iter().enumerate().for_each(|(slot, &node)| slots[node] = Some(slot));
@@ -57,6 +61,8 @@ mod tests {
         assert_eq!(network.host_of_node, [Some(0), Some(1), Some(2), Some(3), None]);
         assert_eq!([1, 2, 3].map(|b| tree.distance(0, b)), [2, 4, 6]);
         assert_eq!(tree.slot_name(2), Some("c"));
+        let names = |slot| [0, 1].map(|level| tree.as_tree().unwrap().switch_name(level, slot));
+        assert_eq!((names(2), names(3)), ([Some("s1"), Some("s4")], [Some("s2"), None]));
         assert!(tree_of_names(&hosts[..1], &[None], String::new()).is_none());
     }
 

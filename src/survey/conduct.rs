@@ -1,20 +1,19 @@
 //! A survey from the beginning to the end: latencies, contention, what both say together, bandwidths.
 //!
-//! Latencies are compared first, because they cost little and set up the connections. Contention is measured
-//! if there are few enough hosts, or if latencies show nothing. If both show groups that contradict each other,
+//! Latencies are compared first, because they cost little and set up the connections. Then contention is measured. With
+//! many hosts, it only looks for levels that latencies do not show. If both show groups that contradict each other,
 //! those of contention count: they are about bandwidth.
 
-use super::contention::{self, Exchanges};
+use super::exchanges::Exchanges;
 use super::latency::{self, Levels};
 use super::partition::{Partition, median, refines};
 use super::rates;
-use super::session::{LimitReached, Limits, Session};
+use super::session::{ALL_PAIRS, LimitReached, Limits, Session};
 use super::surveyed::{Surveyed, count};
 use super::wire::Wire;
+use super::{contention, contention_of_many};
 use crate::base::sorting::Arrange;
 
-/// Up to this many hosts all pairs are measured.
-const ALL_PAIRS: usize = 24;
 /// Exchanges of a host that the limit of bytes must permit if there are more hosts than these.
 const EXCHANGES: u64 = 256;
 /// With fewer hosts there are no two groups of two.
@@ -42,7 +41,7 @@ pub fn conduct(wire: &mut dyn Wire, limits: Limits, seed: u64) -> Surveyed {
     let mut agreement = levels.agreement;
     let mut exchanges = None;
     if session.present().len() >= FEWEST_HOSTS {
-        match contended(&mut session, hosts, all_pairs, groups.is_empty()) {
+        match contended(&mut session, hosts, all_pairs, &groups) {
             Ok((used, found)) => {
                 exchanges = Some(used);
                 for found in found {
@@ -59,9 +58,10 @@ pub fn conduct(wire: &mut dyn Wire, limits: Limits, seed: u64) -> Surveyed {
     }
     let absent = session.absent();
     set_apart(&mut groups, &absent);
-    let bandwidths = exchanges
-        .map(|exchanges| rates::bandwidths(&mut session, &groups, exchanges.bytes))
-        .unwrap_or_default();
+    let bandwidths = exchanges.map_or(Vec::new(), |exchanges| {
+        let measured = rates::bandwidths(&mut session, &groups, exchanges.bytes);
+        if measured.is_empty() { exchanges.bandwidths(&groups) } else { measured }
+    });
     let latencies = latencies(&levels, &groups);
     let mut evidence = session.told();
     evidence.agreement = if groups.is_empty() { 0.0 } else { agreement };
@@ -79,18 +79,20 @@ fn contended(
     session: &mut Session,
     hosts: usize,
     all_pairs: bool,
-    is_flat: bool,
+    known: &[Vec<u32>],
 ) -> Result<(Exchanges, Vec<Partition>), LimitReached> {
     let bytes = rates::bytes_of_exchange(session)?;
-    let mut bytes = rates::for_all_at_once(session, bytes)?;
+    let (mut bytes, mut measured) = rates::for_all_at_once(session, bytes)?;
     if !all_pairs {
         bytes = bytes.min(session.limits.bytes_per_host / EXCHANGES);
+        // They would have another size.
+        measured.clear();
     }
     let mut exchanges = Exchanges::new(hosts, bytes);
-    let found = match (all_pairs, is_flat) {
-        (true, _) => Vec::from_iter(contention::of_all_pairs(session, &mut exchanges)?),
-        (false, true) => contention::of_some_pairs(session, &mut exchanges)?,
-        (false, false) => Vec::new(),
+    exchanges.note(measured);
+    let found = match all_pairs {
+        true => Vec::from_iter(contention::of_all_pairs(session, &mut exchanges)?),
+        false => contention_of_many::of_some_pairs(session, &mut exchanges, known)?,
     };
     Ok((exchanges, found))
 }

@@ -23,6 +23,9 @@ const ROUNDS_THAT_DIFFER: f64 = 0.8;
 /// Of its pairs, at least this share agrees with the groups. More is asked for than of exchanges, because
 /// latencies do not depend on what other pairs do.
 const VERIFIED: f64 = 0.85;
+/// The part of the time of the survey after which no further pairs are compared. Where pings take so long, processes
+/// wait for their processors, and latencies tell nothing about switches.
+const PINGS_END: f64 = 0.12;
 /// Levels of switches.
 const MOST_LEVELS: usize = 4;
 /// Rounds in which the groups of a level are found.
@@ -52,6 +55,9 @@ pub(super) fn of_all_pairs(session: &mut Session) -> Result<Levels, LimitReached
     shuffle(&mut hosts, &mut session.random);
     let mut levels = Levels::default();
     for round in round_robin(&hosts) {
+        if session.is_past(PINGS_END) {
+            break;
+        }
         levels.measured.extend(session.ping(&round)?);
     }
     let table = PairTable::new(hosts.len(), &levels.measured);

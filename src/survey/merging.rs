@@ -73,6 +73,17 @@ impl Merging {
         }
     }
 
+    /// Makes each group of `groups` one component.
+    pub fn begin_with(&mut self, groups: &[u32]) {
+        let mut first = HashMap::new();
+        for (host, &group) in (0u32..).zip(groups) {
+            let (a, b) = (self.root(*first.entry(group).or_insert(host)), self.root(host));
+            if a != b {
+                self.merge(a, b);
+            }
+        }
+    }
+
     fn root(&mut self, host: u32) -> u32 {
         let root = self.component(host);
         self.parent[host as usize] = root;

@@ -13,6 +13,8 @@
 
 mod conduct;
 mod contention;
+mod contention_of_many;
+mod exchanges;
 mod latency;
 mod matching;
 mod merging;

@@ -130,6 +130,17 @@ pub(super) fn partitions(table: &PairTable, ratio: f64, agreement: f64) -> Vec<P
     found
 }
 
+/// Groups that agree with the values at a threshold better than `group`, if joining finds such ones.
+pub(super) fn improved(table: &PairTable, group: Vec<u32>, threshold: f64) -> Vec<u32> {
+    let overlap = |group: &[u32]| {
+        let mut agreement = Agreement::default();
+        table.known().for_each(|(a, b, v)| agreement.add(group[a] == group[b], v <= threshold));
+        agreement.overlap()
+    };
+    let joined = groups(table, threshold);
+    if overlap(&joined) > overlap(&group) { joined } else { group }
+}
+
 /// The groups at a threshold: as long as two groups have more near pairs than others between them, the two
 /// with the largest share are joined.
 fn groups(table: &PairTable, threshold: f64) -> Vec<u32> {

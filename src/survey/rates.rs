@@ -13,13 +13,20 @@ use crate::base::sorting::Arrange;
 const FIRST: u64 = 64 << 10;
 /// Seconds that an exchange between two hosts should take if no other pair is active. On fast links a shorter
 /// time will do, because [`PLENTY`] bytes are enough.
-const SECONDS: f64 = 0.007;
+const SECONDS: f64 = 0.006;
 const PLENTY: u64 = 1 << 20;
 const SECONDS_OF_PLENTY: f64 = 0.002;
 /// Seconds of a round in which all hosts exchange, if twice the bytes are enough for it.
 const SECONDS_OF_ROUND: f64 = 0.03;
 /// The bursts that links let pass at once must not hide their rates.
 const LEAST: u64 = 144 << 10;
+
+/// Links on which [`LEAST`] bytes take longer than this are slower than those that the limits are meant for (their
+/// rate is below 40 Mbit/s): the survey gets more time.
+const SECONDS_OF_LEAST: f64 = 0.03;
+/// Parts of the time of the survey after which bandwidths are measured with one exchange instead of two, and not at all.
+const DIFFERENCES_END: f64 = 0.85;
+const RATES_END: f64 = 0.96;
 
 /// The bytes of an exchange that takes long enough to be measured, from exchanges of a few pairs.
 pub(super) fn bytes_of_exchange(session: &mut Session) -> Result<u64, LimitReached> {
@@ -41,6 +48,7 @@ pub(super) fn bytes_of_exchange(session: &mut Session) -> Result<u64, LimitReach
         }
         let target = if bytes >= PLENTY { SECONDS_OF_PLENTY } else { SECONDS };
         if best >= target {
+            session.allow_more(best * LEAST as f64 / bytes.max(LEAST) as f64 / SECONDS_OF_LEAST);
             let (less, sooner) = last.unwrap_or((0, 0.0));
             let rate = (bytes - less) as f64 / (best - sooner).max(1e-9);
             let missing = ((SECONDS - best) * rate) as i64;
@@ -57,16 +65,28 @@ pub(super) fn bytes_of_exchange(session: &mut Session) -> Result<u64, LimitReach
 }
 
 /// More bytes, if rounds in which all hosts exchange are short: processes do not begin at exactly the same time, and
-/// may not get a processor at once, so that longer exchanges are more certain.
-pub(super) fn for_all_at_once(session: &mut Session, bytes: u64) -> Result<u64, LimitReached> {
+/// may not get a processor at once, so that longer exchanges are more certain. Returns the times of these rounds too, if
+/// their bytes are those of all later ones.
+pub(super) fn for_all_at_once(
+    session: &mut Session,
+    bytes: u64,
+) -> Result<(u64, Vec<Measured>), LimitReached> {
+    let mut measured = Vec::new();
     let mut longest = f64::INFINITY;
     for _ in 0..2 {
         let pairs = random_pairs(&session.present(), &mut session.random);
         let times = session.exchange(&pairs, bytes)?;
         longest = longest.min(times.iter().map(|m| m.2).fold(0.0, f64::max));
+        measured.extend(times);
+        // Much longer than that is no accident.
+        if longest > 1.5 * SECONDS_OF_ROUND {
+            break;
+        }
     }
     let factor = if longest > 0.0 { (SECONDS_OF_ROUND / longest).clamp(1.0, 2.0) } else { 1.0 };
-    Ok(((bytes as f64 * factor) as u64).min(session.limits.bytes_per_exchange))
+    let wanted = ((bytes as f64 * factor) as u64).min(session.limits.bytes_per_exchange);
+    measured.retain(|_| wanted == bytes);
+    Ok((wanted, measured))
 }
 
 /// For each level and for the hosts at the end: bytes per second of the link above a group. Empty if the
@@ -121,7 +141,13 @@ fn rates_at(
     for members in by_outer.chunk_by(|&a, &b| outer(a) == outer(b)) {
         pairs.extend(pairs_across(members, inner, &mut session.random));
     }
+    if session.is_past(RATES_END) {
+        return Err(LimitReached);
+    }
     let short: Vec<Measured> = session.exchange(&pairs, bytes)?;
+    if session.is_past(DIFFERENCES_END) {
+        return Ok(short.iter().map(|&(.., time)| bytes as f64 / time).collect());
+    }
     let long = session.exchange(&pairs, 2 * bytes)?;
     let more = bytes.min(session.limits.bytes_per_exchange.saturating_sub(bytes));
     let time = |(a, b)| long.iter().find(|&&(c, d, _)| (a, b) == (c, d)).map(|&(.., time)| time);

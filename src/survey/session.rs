@@ -8,10 +8,20 @@ use serde::{Deserialize, Serialize};
 /// Round trips of a ping. The shortest one counts.
 const REPEATS: u32 = 5;
 
+/// Up to this many hosts all pairs are measured, if that many are needed.
+pub(super) const ALL_PAIRS: usize = 24;
+/// Seconds of a survey of so few hosts. All processes of the job wait meanwhile.
+const OF_FEW: f64 = 1.75;
+/// Seconds of a survey at most.
+const MOST: f64 = 8.0;
+/// The least time that a round gets, however late it is.
+const LEAST_PATIENCE: f64 = 0.1;
+
 /// What a survey may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Seconds after which no further round begins.
+    /// Seconds after which no further round begins. A round that has begun has the rest of them, and at least a tenth
+    /// of a second.
     pub seconds: f64,
     /// Bytes that a host may send.
     pub bytes_per_host: u64,
@@ -22,8 +32,10 @@ pub struct Limits {
 impl Limits {
     /// The usual limits for so many hosts.
     pub fn for_hosts(hosts: usize) -> Limits {
-        // All processes of the job wait meanwhile.
-        let seconds = (4.0 + 0.004 * hosts as f64).min(8.0);
+        let seconds = match hosts <= ALL_PAIRS {
+            true => OF_FEW,
+            false => (4.0 + 0.015 * hosts as f64).min(MOST),
+        };
         Limits { seconds, bytes_per_host: 256 << 20, bytes_per_exchange: 4 << 20 }
     }
 }
@@ -73,6 +85,17 @@ impl<'w> Session<'w> {
         }
     }
 
+    /// Whether this share of the time is over.
+    pub fn is_past(&self, share: f64) -> bool {
+        self.wire.elapsed() > share * self.limits.seconds
+    }
+
+    /// Gives the survey `factor` times more seconds, for links that are so much slower than usual ones.
+    pub fn allow_more(&mut self, factor: f64) {
+        let most = MOST.max(self.limits.seconds);
+        self.limits.seconds = (self.limits.seconds * factor.max(1.0)).min(most);
+    }
+
     /// Hosts that answer.
     pub fn present(&self) -> Vec<u32> {
         self.presence.all(true)
@@ -110,10 +133,11 @@ impl<'w> Session<'w> {
             Probe::Exchange { bytes } => bytes,
         };
         let most = self.bytes.iter().max().copied().unwrap_or(0);
-        if self.wire.elapsed() > self.limits.seconds || most + cost > self.limits.bytes_per_host {
+        let left = self.limits.seconds - self.wire.elapsed();
+        if left < 0.0 || most + cost > self.limits.bytes_per_host {
             return Err(LimitReached);
         }
-        let round = Round { probe, pairs };
+        let round = Round { probe, pairs, patience: left.max(LEAST_PATIENCE) };
         let answers = self.wire.run(&round);
         self.evidence.rounds += 1;
         self.evidence.pings += round.pairs.len() as u64;

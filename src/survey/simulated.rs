@@ -22,6 +22,8 @@ pub struct Model {
     pub latency: f64,
     /// Seconds that each further level adds to it; 0 for a network of equal latencies.
     pub latency_of_level: f64,
+    /// Levels, counted from the outermost, that add nothing to it.
+    pub levels_without_latency: Vec<usize>,
     /// Mean random delay, as a part of the latency.
     pub jitter: f64,
     /// Part of the messages that are delayed a lot, by up to ten times the latency.
@@ -57,6 +59,7 @@ impl Model {
             burst: 65536.0,
             latency: 20e-6,
             latency_of_level: 8e-6,
+            levels_without_latency: Vec::new(),
             jitter: 0.1,
             outliers: 0.0,
             losses: 0.0,
@@ -146,7 +149,10 @@ impl<'m> Simulated<'m> {
 
     fn ping(&mut self, pair: (u32, u32), repeats: u32) -> f64 {
         let model = self.model;
-        let least = model.latency + model.latency_of_level * self.apart(pair) as f64;
+        let levels = model.uplinks.len();
+        let passed = levels - self.apart(pair)..levels;
+        let slower = passed.filter(|level| !model.levels_without_latency.contains(level)).count();
+        let least = model.latency + model.latency_of_level * slower as f64;
         let mut best = f64::INFINITY;
         for _ in 0..repeats.max(1) {
             let mut delay = model.jitter * model.latency * self.exponential();
@@ -240,7 +246,8 @@ impl Wire for Simulated<'_> {
             .zip(times)
             .map(|((a, b), time)| {
                 let dead = self.model.dead.contains(a) || self.model.dead.contains(b);
-                (!dead && self.random.unit() >= self.model.losses).then_some(time)
+                let lost = self.random.unit() < self.model.losses || time > round.patience;
+                (!dead && !lost).then_some(time)
             })
             .collect();
         if answers.contains(&None) {

@@ -21,12 +21,14 @@ pub enum Probe {
 }
 
 /// Pairs of hosts that all begin at the same time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// What every pair does.
     pub probe: Probe,
     /// The pairs. A host is in at most one of them.
     pub pairs: Vec<(u32, u32)>,
+    /// Seconds that the survey waits for it. A wire may wait for less.
+    pub patience: f64,
 }
 
 /// The hosts, and a way to let them send each other messages.

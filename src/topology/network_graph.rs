@@ -159,6 +159,21 @@ impl NetworkGraph {
         self
     }
 
+    /// Sets the names of switches, by vertex. The tree of the network has the names of the switches to which slots are
+    /// linked; those farther from the slots are no groups of a tree if there are several of them side by side.
+    #[must_use]
+    pub(super) fn with_switch_names(mut self, names: &HashMap<u32, String>) -> NetworkGraph {
+        if let Some(tree) = self.tree.take() {
+            let innermost = tree.levels().saturating_sub(2);
+            let name = |level: usize, slot: usize| match self.anchor[slot] {
+                (switch, 1) if level == innermost => names.get(&switch).cloned(),
+                _ => None,
+            };
+            self.tree = Some(tree.with_switch_names(name));
+        }
+        self
+    }
+
     /// Whether messages may pass through slots on their way.
     pub(super) fn slots_forward(&self) -> bool {
         self.slots_forward

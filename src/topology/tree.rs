@@ -37,6 +37,8 @@ pub struct Tree {
     node_level: Option<usize>,
     label: Option<String>,
     slot_names: Vec<String>,
+    /// The names of the groups of each level, where they are switches with names; empty if they have none.
+    switch_names: Vec<Vec<String>>,
     /// The mean number of slots below the groups of each level of the tree that this one is a part of; empty if it is
     /// a whole one.
     mean_below: Vec<f64>,
@@ -138,6 +140,7 @@ impl Tree {
             node_level: Some(0),
             label: None,
             slot_names: Vec::new(),
+            switch_names: Vec::new(),
             mean_below: Vec::new(),
         }
     }
@@ -249,6 +252,31 @@ impl Tree {
         self.shape.first[level]..end
     }
 
+    /// Sets the names of the groups: `name(level, slot)` is that of the group of this slot.
+    #[must_use]
+    pub fn with_switch_names(mut self, name: impl Fn(usize, usize) -> Option<String>) -> Tree {
+        let of_level = |level: usize| {
+            let mut names: Vec<Option<String>> = Vec::new();
+            for (slot, &group) in self.groups[level].iter().enumerate() {
+                names.resize(names.len().max(group as usize + 1), None);
+                let known = &mut names[group as usize];
+                if known.is_none() {
+                    *known = name(level, slot);
+                }
+            }
+            names.into_iter().map(Option::unwrap_or_default).collect()
+        };
+        self.switch_names = (0..self.levels().saturating_sub(1)).map(of_level).collect();
+        self
+    }
+
+    /// The name of the switch that is the group of a slot at level `l`, where the description of the network has one.
+    pub fn switch_name(&self, l: usize, slot: usize) -> Option<&str> {
+        let group = *self.groups.get(l)?.get(slot)?;
+        let name = self.switch_names.get(l)?.get(group as usize)?;
+        (!name.is_empty()).then_some(name)
+    }
+
     pub(super) fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -290,7 +318,13 @@ impl Tree {
         tree.shape.bandwidths.clone_from(&self.shape.bandwidths);
         tree.slot_names =
             kept.iter().filter_map(|&slot| self.slot_names.get(slot).cloned()).collect();
-        tree
+        match self.switch_names.is_empty() {
+            true => tree,
+            false => {
+                let name = |level, slot: usize| self.switch_name(level, kept[slot]);
+                tree.with_switch_names(|level, slot| name(level, slot).map(String::from))
+            }
+        }
     }
 }
 

@@ -68,7 +68,7 @@ fn settings() -> Settings {
 }
 
 fn problem(matrix: &CommMatrix, placement: &Placement) -> MappingProblem {
-    let sources = AskedSources::NotYet(None);
+    let sources = AskedSources::NotYet(rankweave::launch::Unasked::default());
     MappingProblem::new(matrix.clone(), &settings(), Some(placement), sources, (None, "k"))
         .expect("a problem")
 }

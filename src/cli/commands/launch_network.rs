@@ -36,6 +36,8 @@ struct NodeInNetwork {
     node: ProbedNode,
     /// Its switch at each level, from the root down; numbers are those of this launch.
     switches: Option<Vec<u32>>,
+    /// Their names, where the source knows them.
+    switch_names: Option<Vec<Option<String>>>,
     known: bool,
 }
 
@@ -129,12 +131,17 @@ fn measure_with(words: &[String], store: Option<&Store>) -> Result<()> {
     Ok(())
 }
 
+/// A switch above a node: its number in this launch, and its name if the source knows it.
+type NodeSwitch = (u32, Option<String>);
+
 /// The switches of each node, from the root down.
-fn switches(network: &HostNetwork) -> Vec<Option<Vec<u32>>> {
+fn switches(network: &HostNetwork) -> Vec<Option<Vec<NodeSwitch>>> {
     let tree = network.topology.as_tree();
     let of_host = |host: usize| {
         let tree = tree?;
-        Some((0..tree.levels() - 1).map(|level| tree.groups(level)[host]).collect())
+        let name = |level: usize| tree.switch_name(level, host).map(String::from);
+        let levels = 0..tree.levels() - 1;
+        Some(levels.map(|level| (tree.groups(level)[host], name(level))).collect())
     };
     network.host_of_node.iter().map(|host| host.and_then(of_host)).collect()
 }
@@ -167,7 +174,11 @@ fn answer(nodes: Vec<ProbedNode>, choice: Option<&Choice>) -> LaunchNetwork {
         origin: network.map(|network| network.origin.clone()),
         sources: choice.map_or(Vec::new(), |choice| choice.reports.iter().map(report).collect()),
         nodes: nodes
-            .map(|((node, switches), known)| NodeInNetwork { node, switches, known })
+            .map(|((node, switches), known)| {
+                let (switches, switch_names) =
+                    switches.map(|list| list.into_iter().unzip()).unzip();
+                NodeInNetwork { node, switches, switch_names, known }
+            })
             .collect(),
         distances,
     }
@@ -198,15 +209,24 @@ fn text(answer: &LaunchNetwork, choice: Option<&Choice>) -> String {
 fn groups_text(answer: &LaunchNetwork, network: &HostNetwork) -> String {
     let mut out = String::new();
     if network.topology.as_tree().is_some() {
-        let mut groups: BTreeMap<Option<&Vec<u32>>, Vec<&str>> = BTreeMap::new();
+        let mut groups: BTreeMap<Option<&Vec<u32>>, Vec<&NodeInNetwork>> = BTreeMap::new();
         for node in &answer.nodes {
-            groups.entry(node.switches.as_ref()).or_default().push(&node.node.name);
+            groups.entry(node.switches.as_ref()).or_default().push(node);
         }
         out.push_str("\nnodes below each switch\n");
-        for (switches, names) in groups {
-            let path = switches.map_or("not in the network".into(), |path| {
-                path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
-            });
+        for (switches, nodes) in groups {
+            let named = nodes[0].switch_names.iter().flatten();
+            let path: Vec<String> = switches
+                .into_iter()
+                .flatten()
+                .zip(named)
+                .map(|(number, name)| name.clone().unwrap_or_else(|| number.to_string()))
+                .collect();
+            let path = match switches {
+                Some(_) => printable(&path.join(".")),
+                None => "not in the network".into(),
+            };
+            let names: Vec<&str> = nodes.iter().map(|node| node.node.name.as_str()).collect();
             out.push_str(&format!("  {path:<18} {}\n", printable(&names.join(" "))));
         }
         return out;

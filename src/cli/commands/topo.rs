@@ -38,6 +38,9 @@ const COUNTED: usize = 4096;
 /// the scheduler, the names of the nodes, files of the fabric, earlier measurements. --network, --site and --store say
 /// which ones may be asked. The exit code is 1 if none knows it.
 ///
+/// The exit code is also 1 if the file that --topology names is right, but says that the network is flat: there is
+/// nothing to show. It is 2 if a description cannot be used.
+///
 /// Without options, it shows this machine. On a cluster, run it on a compute node, because the login
 /// node is often another kind of machine.
 #[derive(Debug, clap::Args)]
@@ -118,6 +121,8 @@ struct TopologySummary {
     max_distance: u64,
     mean_distance: f64,
     slot_names: Option<Vec<String>>,
+    /// For each slot that is listed, the names of the switches above it, from the root down; `None` if no switch has one.
+    switch_names: Option<Vec<Vec<Option<String>>>>,
     distances: Option<Vec<Vec<u64>>>,
     /// GPUs, network adapters and rails; `None` if the topology is not read from a machine.
     devices: Option<MachineDevices>,
@@ -273,11 +278,21 @@ fn answer(shown: &Shown, counted: &Counted) -> TopologySummary {
         slot_names: (named && slots > 0).then(|| {
             (0..slots).map(|s| topology.slot_name(s).unwrap_or_default().to_string()).collect()
         }),
+        switch_names: switch_names(topology, slots.min(LISTED)),
         distances: (slots <= LISTED).then(|| {
             (0..slots).map(|a| (0..slots).map(|b| topology.distance(a, b)).collect()).collect()
         }),
         devices: shown.devices.clone(),
     }
+}
+
+/// The names of the switches above the first slots.
+fn switch_names(topology: &dyn Topology, slots: usize) -> Option<Vec<Vec<Option<String>>>> {
+    let tree = topology.as_tree()?;
+    let levels = tree.levels().saturating_sub(1);
+    let name = |slot: usize| move |level: usize| tree.switch_name(level, slot).map(String::from);
+    let all: Vec<Vec<_>> = (0..slots).map(|slot| (0..levels).map(name(slot)).collect()).collect();
+    all.iter().flatten().any(Option::is_some).then_some(all)
 }
 
 fn text(topology: &dyn Topology, answer: &TopologySummary, counted: &Counted) -> String {
@@ -329,6 +344,12 @@ fn text(topology: &dyn Topology, answer: &TopologySummary, counted: &Counted) ->
         }
         if let Some(name) = topology.slot_name(a) {
             out.push_str(&format!("  {}", crate::report::units::printable(name)));
+        }
+        if let Some(switches) = answer.switch_names.as_ref().and_then(|all| all.get(a)) {
+            let path: Vec<&str> = switches.iter().flatten().map(String::as_str).collect();
+            let path =
+                if path.is_empty() { String::new() } else { format!("  below {}", path.join(".")) };
+            out.push_str(&crate::report::units::printable(&path));
         }
         out.push('\n');
     }

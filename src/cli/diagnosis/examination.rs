@@ -3,6 +3,7 @@
 use super::bindings::Bindings;
 use super::facts::{Diagnosed, Diagnosis};
 use super::finding::warning;
+use super::network::NetworkKnown;
 use super::{checks, probe, program};
 use crate::base::error::{ErrorKind, Result};
 use crate::cli::inspect::{LaunchLine, Mpi, Part, Search, start};
@@ -26,6 +27,9 @@ impl Diagnosis {
         diagnosis.find_record();
         diagnosis.find_objection();
         checks::placement(&mut diagnosis, &found, command);
+        let store = Storage::open(&diagnosis.settings).ok();
+        let settings = &diagnosis.settings;
+        diagnosis.network = NetworkKnown::before(&found, command, settings, store.as_ref());
         Ok(diagnosis)
     }
 
@@ -133,6 +137,8 @@ impl Diagnosis {
         self.findings.extend(probe::lacking(&nodes));
         let store = Storage::open(&self.settings).ok();
         self.findings.extend(probe::network(&nodes, &self.settings, store.as_ref()));
+        // The nodes themselves have told more.
+        self.network = None;
         self.nodes = Some(nodes);
         Ok(())
     }

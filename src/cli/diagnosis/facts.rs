@@ -2,6 +2,7 @@
 
 use super::bindings::Bindings;
 use super::finding::{Finding, Severity};
+use super::network::NetworkKnown;
 use crate::cli::inspect::{Image, LaunchLine, Mpi, Part, Started};
 use crate::cli::launcher::Launcher;
 use crate::cli::trial::ProbedNode;
@@ -65,6 +66,8 @@ pub(in crate::cli) struct Diagnosis {
     /// The reason why the launcher's order is kept even if a matrix is stored.
     pub order_kept_because: Option<String>,
     pub nodes: Option<Vec<ProbedNode>>,
+    /// What is known of the network between the nodes before the launch; `None` if it does not matter.
+    pub network: Option<NetworkKnown>,
     /// Placement by the launcher; `None` if the mode gives no new ranks.
     pub placing: Option<Placing>,
 }

@@ -21,6 +21,7 @@ mod stored;
 
 pub(in crate::cli) use refusal::Refusal;
 
+use crate::allocation::batch_system;
 use crate::base::clock::since_1970;
 use crate::base::error::Result;
 use crate::base::file_system::FileSystem;
@@ -197,6 +198,23 @@ pub(in crate::cli) fn possible(
     variable: impl Fn(&str) -> Option<String>,
 ) -> std::result::Result<&'static str, Refusal> {
     Preparation::of(found, command, settings, variable).map(|ready| ready.method.words())
+}
+
+/// The names of the hosts of a launch, where its command line or the batch system tells them. Options that place ranks do
+/// not matter here.
+pub(in crate::cli) fn host_names(
+    found: &LocatedLauncher,
+    command: &[String],
+    variable: impl Fn(&str) -> Option<String>,
+) -> Option<Vec<String>> {
+    let variable = of_the_job(found, command, variable);
+    let options = parts(found, command).into_iter().next().map(|part| part.options);
+    let hosts = LaunchHosts::of(found.launcher, &options.unwrap_or_default(), &variable);
+    let allocation = match hosts {
+        Ok(hosts) => hosts.allocation,
+        Err(_) => batch_system::allocation(&variable).and_then(std::result::Result::ok),
+    };
+    Some(allocation?.hosts().ok()?.names)
 }
 
 /// What is known of a launch before its order is decided.

@@ -166,7 +166,10 @@ fn wire(mut list: List, known: &[String]) -> Result<Wiring> {
         .names
         .iter()
         .zip(&list.is_host)
-        .map(|(name, host)| if *host == Some(true) { wiring.host(name) } else { wiring.switch() })
+        .map(|(name, host)| match host {
+            Some(true) => wiring.host(name),
+            _ => wiring.named_switch(name),
+        })
         .collect();
     for (a, b, bandwidth) in list.cables {
         wiring.link(vertex[a as usize], vertex[b as usize], bandwidth);

@@ -216,7 +216,10 @@ fn wire(fabric: &Fabric, dialect: Dialect) -> Result<Wiring> {
         .iter()
         .map(|device| match device.is_adapter {
             true => host(device).map(|name| wiring.host(&name)),
-            false => Some(wiring.switch()),
+            false => {
+                let name = device.own.or(device.at_peer).filter(|name| !name.is_empty());
+                Some(wiring.named_switch(name.unwrap_or(device.id)))
+            }
         })
         .collect();
     if wiring.count_hosts() == 0 {

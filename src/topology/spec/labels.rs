@@ -6,7 +6,7 @@
 
 use super::slurm_layout::{Layout, Switch};
 use super::{MAX_SLOTS, bad};
-use crate::Result;
+use crate::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Kinds of places of a network that labels are called after, without a number at the end.
@@ -122,8 +122,12 @@ impl LabelledHosts {
         }
         let levels = self.levels();
         if levels.is_empty() {
-            return Err(bad(format!("nothing in the file tells the switches of the {what}"))
-                .advise("label the nodes by their switches, for example tier0 (switch) and tier1 (group of switches)"));
+            // As for a file that says so itself: the file is right, and there is nothing to learn from it.
+            let flat = format!(
+                "the network is flat: nothing in the file tells the switches of the {what}, and all are equally far from \
+                 each other"
+            );
+            return Err(Error::new(ErrorKind::NotFound, flat).advise("label the nodes by their switches, for example tier0 (switch) and tier1 (group of switches)"));
         }
         let mut switches =
             vec![Switch { name: String::new(), nodes: Vec::new(), below: Vec::new() }];

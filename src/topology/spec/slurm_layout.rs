@@ -76,7 +76,7 @@ fn flat(known: &[String], label: String) -> Result<Box<dyn Topology>> {
         ));
     }
     unique(known)?;
-    tree(vec![Vec::new(); known.len()], known.to_vec(), label)
+    tree(vec![Vec::new(); known.len()], known.to_vec(), label, |_| None)
 }
 
 fn from_tori(tori: Vec<Torus>, rings: bool, label: String) -> Result<Box<dyn Topology>> {
@@ -179,7 +179,10 @@ fn from_switches(switches: &[Switch], label: String) -> Result<Box<dyn Topology>
             path.remove(0);
         }
     }
-    tree(paths, names, label)
+    // Labels of hosts become switches whose names have the labels around them in front.
+    let name = |switch: u32| switches[switch as usize % switches.len()].name.rsplit('\u{0}').next();
+    let name = |switch: u32| name(switch).filter(|name| !name.is_empty()).map(String::from);
+    tree(paths, names, label, name)
 }
 
 fn from_blocks(
@@ -211,14 +214,20 @@ fn from_blocks(
             std::iter::repeat_n(path, block.len())
         })
         .collect();
-    tree(paths, names, label)
+    tree(paths, names, label, |_| None)
 }
 
-/// The tree of the nodes. Each level adds 2 hops.
-fn tree(paths: Vec<Vec<u32>>, names: Vec<String>, label: String) -> Result<Box<dyn Topology>> {
+/// The tree of the nodes. Each level adds 2 hops. `name` is the name of a switch in a path.
+fn tree(
+    paths: Vec<Vec<u32>>,
+    names: Vec<String>,
+    label: String,
+    name: impl Fn(u32) -> Option<String>,
+) -> Result<Box<dyn Topology>> {
     let levels = paths.first().map_or(0, Vec::len);
     let costs: Vec<u64> = (0..=levels as u64).map(|l| 2 * (levels as u64 + 1 - l)).collect();
     let tree =
         Tree::from_paths(&paths, &costs).ok_or_else(|| usage("the switches form no tree"))?;
+    let tree = tree.with_switch_names(|level, slot| name(paths[slot][level]));
     Ok(Box::new(tree.with_node_level(Some(levels)).with_label(label).with_slot_names(names)))
 }

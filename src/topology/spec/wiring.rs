@@ -19,6 +19,7 @@ pub(super) struct Wiring {
     hosts: HashMap<String, usize>,
     links: Vec<(usize, usize, Option<f64>)>,
     hosts_forward: bool,
+    switch_names: HashMap<usize, String>,
 }
 
 impl Wiring {
@@ -30,6 +31,15 @@ impl Wiring {
         self.hosts.insert(name.to_string(), self.names.len());
         self.names.push(Some(name.to_string()));
         self.names.len() - 1
+    }
+
+    /// A new switch with a name; an empty one is none.
+    pub(super) fn named_switch(&mut self, name: &str) -> usize {
+        let vertex = self.switch();
+        if !name.is_empty() {
+            self.switch_names.insert(vertex, name.to_string());
+        }
+        vertex
     }
 
     /// A new switch.
@@ -101,8 +111,11 @@ impl Wiring {
             .filter_map(|(name, &linked)| name.filter(|_| linked))
             .collect();
         reachable(&names, vertices, &links)?;
+        let switch_names = self.switch_names.into_iter().filter(|&(v, _)| linked[v]);
+        let switch_names = switch_names.map(|(v, name)| (number[v], name)).collect();
         Ok(NetworkGraph::with_forwarding(slots, vertices, &links, label, self.hosts_forward)?
-            .with_slot_names(names))
+            .with_slot_names(names)
+            .with_switch_names(&switch_names))
     }
 
     fn usual_bandwidth(&self) -> f64 {

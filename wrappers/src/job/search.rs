@@ -5,6 +5,7 @@
 //! permutations and keeps new ones. The other processes receive the result.
 
 use crate::comm::private::PrivateComm;
+use crate::job::constructed::SAID;
 use crate::job::locate::{Step, locate};
 use crate::job::places::Locations;
 use crate::job::rank_zero::{now, say};
@@ -110,6 +111,9 @@ impl<'a> RankZeroSearch<'a> {
             Ok(None) => return SearchReply::Order(Vec::new()),
             Err(error) => return SearchReply::Order(self.give_up(Message::from(&error))),
         };
+        if let Some(places) = &self.places {
+            SAID.keep(places, problem.choice.as_ref());
+        }
         self.clock.step("question");
         let kept = problem.kept.find();
         self.clock.step("kept order");

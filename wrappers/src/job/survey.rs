@@ -13,9 +13,9 @@ use rw::survey::{Limits, Probe, Round, Surveyed, Wire, conduct};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// How long a pair may take.
+/// How long a pair may take at most.
 const PATIENCE: Duration = Duration::from_millis(600);
-/// How long rank 0 waits for reports after that.
+/// How long rank 0 waits for reports after that, at most.
 const EXTRA: Duration = Duration::from_millis(300);
 
 /// The call of rank 0 for a survey.
@@ -76,7 +76,7 @@ struct MpiWire<'j, A: Abi> {
 
 impl<A: Abi> MpiWire<'_, A> {
     /// The orders of both hosts of a pair.
-    fn orders(&self, probe: Probe, (a, b): (u32, u32)) -> [(u32, Order); 2] {
+    fn orders(&self, probe: Probe, (a, b): (u32, u32), patience: Duration) -> [(u32, Order); 2] {
         let (kind, amount) = match probe {
             Probe::Ping { repeats } => (Kind::Ping, u64::from(repeats)),
             Probe::Exchange { bytes } => (Kind::Exchange, bytes),
@@ -87,7 +87,7 @@ impl<A: Abi> MpiWire<'_, A> {
             partner: self.leaders[partner as usize],
             amount,
             number: self.number,
-            patience: PATIENCE,
+            patience,
             begin_after: Duration::ZERO,
         };
         [(a, order(true, b)), (b, order(false, a))]
@@ -101,11 +101,13 @@ impl<A: Abi> Wire for MpiWire<'_, A> {
 
     fn run(&mut self, round: &Round) -> Vec<Option<f64>> {
         self.number += 1;
+        let patience =
+            Duration::try_from_secs_f64(round.patience).unwrap_or(PATIENCE).min(PATIENCE);
         let mut answers = vec![[f64::NAN; 2]; round.pairs.len()];
         let mut orders: Vec<(usize, u32, Order)> = Vec::new();
         for (k, &(a, b)) in round.pairs.iter().enumerate() {
             if !self.out[a as usize] && !self.out[b as usize] {
-                let both = self.orders(round.probe, (a, b));
+                let both = self.orders(round.probe, (a, b), patience);
                 orders.extend(
                     both.map(|(host, order)| (2 * k + usize::from(!order.first), host, order)),
                 );
@@ -136,7 +138,7 @@ impl<A: Abi> Wire for MpiWire<'_, A> {
             let seconds = self.buffers.play_guarded(self.job, &order, Instant::now());
             answers[k / 2][k % 2] = seconds.unwrap_or(f64::NAN);
         }
-        let deadline = sent + begin + PATIENCE + EXTRA;
+        let deadline = sent + begin + patience + EXTRA.min(patience);
         for (k, host, report) in &mut pending {
             match report.end(self.job, deadline) {
                 Some(seconds) => answers[*k / 2][*k % 2] = seconds,

@@ -6,7 +6,7 @@ use crate::comm::handle;
 use crate::comm::private::PrivateComm;
 use crate::comm::request;
 use crate::comm::world;
-use crate::job::constructed::CONSTRUCTED;
+use crate::job::constructed::{CONSTRUCTED, SAID};
 use crate::job::constructor_facts::{self, ConstructorFacts};
 use crate::job::locate::{Step, locate};
 use crate::job::places::{Location, Locations};
@@ -215,8 +215,9 @@ impl<A: Abi> PrivateGroup<A> {
                     weights,
                     vertices,
                     grid: grid.clone(),
+                    said: &SAID,
                 };
-                let stored = request.stored(&group.facts.key, group.facts.work);
+                let stored = request.stored(settings, &group.facts.key, group.facts.work);
                 let before = CONSTRUCTED.lock().answer(request.question());
                 let answer = request.answer(settings, places.as_ref(), stored, before);
                 let RankAnswer { permutation, reason } = answer.unwrap_or_else(|error| {

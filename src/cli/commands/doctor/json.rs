@@ -27,6 +27,7 @@ pub(super) fn json(diagnosis: &Diagnosis) -> Value {
         "stored_at": d.key.as_ref().and_then(|k| k.1),
         "nodes": d.nodes,
         "place_launcher": d.placing,
+        "network": d.network,
         "outcome": d.outcome(),
         "recorded": d.recorded(),
         "findings": d.findings,

@@ -1,6 +1,6 @@
 //! The diagnosis for people.
 
-use crate::cli::diagnosis::{Diagnosed, Diagnosis, Finding};
+use crate::cli::diagnosis::{Diagnosed, Diagnosis, Finding, NetworkKnown};
 use crate::cli::inspect::Mpi;
 use crate::cli::launcher::Launcher;
 use crate::cli::trial::ProbedNode;
@@ -53,6 +53,9 @@ pub(super) fn text(diagnosis: &Diagnosis) -> String {
     if let Some(placing) = &diagnosis.placing {
         let advice = placing.advice.as_ref().map(|a| format!("; try: {a}")).unwrap_or_default();
         line("placement", format!("--place launcher is {}{advice}", placing.text));
+    }
+    for (label, value) in diagnosis.network.iter().flat_map(NetworkKnown::lines) {
+        line(&label, value);
     }
     for node in diagnosis.nodes.iter().flatten() {
         let ProbedNode { name, processes, preloaded, .. } = node;
