@@ -45,6 +45,7 @@ mod single_path;
 pub(crate) mod slot_rails;
 mod spec;
 mod subset;
+mod switch_names;
 mod sys_tree;
 mod sysfs;
 mod sysfs_devices;

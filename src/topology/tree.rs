@@ -20,7 +20,7 @@ use std::ops::Range;
 /// per slot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tree {
-    groups: Vec<Vec<u32>>,
+    pub(super) groups: Vec<Vec<u32>>,
     costs: Vec<u64>,
     /// Code of every slot, empty if the fields do not fit into 64 bits.
     codes: Vec<u64>,
@@ -38,7 +38,7 @@ pub struct Tree {
     label: Option<String>,
     slot_names: Vec<String>,
     /// The names of the groups of each level, where they are switches with names; empty if they have none.
-    switch_names: Vec<Vec<String>>,
+    pub(super) switch_names: Vec<Vec<String>>,
     /// The mean number of slots below the groups of each level of the tree that this one is a part of; empty if it is
     /// a whole one.
     mean_below: Vec<f64>,
@@ -250,31 +250,6 @@ impl Tree {
             _ => self.shape.first[level - 1],
         };
         self.shape.first[level]..end
-    }
-
-    /// Sets the names of the groups: `name(level, slot)` is that of the group of this slot.
-    #[must_use]
-    pub fn with_switch_names(mut self, name: impl Fn(usize, usize) -> Option<String>) -> Tree {
-        let of_level = |level: usize| {
-            let mut names: Vec<Option<String>> = Vec::new();
-            for (slot, &group) in self.groups[level].iter().enumerate() {
-                names.resize(names.len().max(group as usize + 1), None);
-                let known = &mut names[group as usize];
-                if known.is_none() {
-                    *known = name(level, slot);
-                }
-            }
-            names.into_iter().map(Option::unwrap_or_default).collect()
-        };
-        self.switch_names = (0..self.levels().saturating_sub(1)).map(of_level).collect();
-        self
-    }
-
-    /// The name of the switch that is the group of a slot at level `l`, where the description of the network has one.
-    pub fn switch_name(&self, l: usize, slot: usize) -> Option<&str> {
-        let group = *self.groups.get(l)?.get(slot)?;
-        let name = self.switch_names.get(l)?.get(group as usize)?;
-        (!name.is_empty()).then_some(name)
     }
 
     pub(super) fn shape(&self) -> &Shape {

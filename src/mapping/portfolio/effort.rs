@@ -60,7 +60,7 @@ impl Effort {
                 },
                 swap_evaluations: 1000 * n,
                 congestion_steps: 200 * n.min(65_536),
-                tabu_pairs: 12_000_000,
+                tabu_pairs: 10_000_000,
                 time_steps: (200 * n.min(65_536)).max((2500 * n).min(500_000)),
             },
             Preset::Strong => Effort {
@@ -68,7 +68,7 @@ impl Effort {
                 anneal_steps: 20_000 * n.min(65_536),
                 swap_evaluations: 5000 * n,
                 congestion_steps: 2000 * n.min(65_536),
-                tabu_pairs: 150_000_000,
+                tabu_pairs: 80_000_000,
                 time_steps: (2000 * n.min(65_536)).max((40_000 * n).min(10_000_000)),
             },
         }
