@@ -38,14 +38,9 @@ struct Instance {
 
 /// A symmetric table with zeros on its diagonal.
 fn symmetric(n: usize, mut draw: impl FnMut() -> u64) -> Table {
-    let mut table = vec![vec![0; n]; n];
-    for a in 0..n {
-        for b in 0..a {
-            table[a][b] = draw();
-            table[b][a] = table[a][b];
-        }
-    }
-    table
+    let below: Vec<Vec<u64>> = (0..n).map(|a| (0..a).map(|_| draw()).collect()).collect();
+    let at = |a: usize, b: usize| if a == b { 0 } else { below[a.max(b)][a.min(b)] };
+    (0..n).map(|a| (0..n).map(|b| at(a, b)).collect()).collect()
 }
 
 fn nugent() -> Result<Vec<Instance>, Failure> {

@@ -137,7 +137,7 @@ fn by_tabu(
     let few = with_distance!(&prepared.lookup, d => {
         FewTasks::new(&prepared.graph, places, |a, b| d.between(a, b), is_fixed)
     });
-    let rng = &mut prepared.rng.fork(0x007a_b0);
+    let rng = &mut prepared.rng.fork(0x7ab0);
     few.better(&best.place_of, known, effort.tabu_pairs, rng, budget)
 }
 
