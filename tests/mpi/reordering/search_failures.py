@@ -57,6 +57,13 @@ def bound(tool, results, stack, directory, ring):
                     outcome)
 
 
+def same_but_for_the_time(first, second):
+    """Whether two files of kept orders differ only in their headers and in the time when the order was found."""
+    first, second = first[24:], second[24:]
+    differ = [k for k, pair in enumerate(zip(first, second)) if pair[0] != pair[1]]
+    return len(first) == len(second) > 0 and (not differ or differ[-1] - differ[0] < 6)
+
+
 def run(tool, results, stack, work, full):
     # With the other MPI libraries, only what can differ between MPI libraries is tested.
     full = full or stack.name == "openmpi4"
@@ -150,8 +157,7 @@ def run(tool, results, stack, work, full):
     for name in found:
         path = os.path.join(orders, name)
         again = open(path, "rb").read() if os.path.exists(path) else b""
-        # Header and the time when it was found differ.
-        if again[24:-6] != content[name][24:-6]:
+        if not same_but_for_the_time(again, content[name]):
             problems.append("another launch found another order")
     results.add(f"{stack.name} -n {NP} several processes agree on an order", problems, outcome)
     again = launch(searchers=2, verbose=2)
