@@ -7,6 +7,8 @@
 //! `rankweave::metrics`. Prints each violation, the number of violations, and the exact answers of small
 //! problems.
 
+#[path = "../small/all_placements.rs"]
+mod all_placements;
 mod instances;
 mod small;
 

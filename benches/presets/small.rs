@@ -1,36 +1,11 @@
 //! Small problems, each with the least cost of all placements by trying them all.
 
+use super::all_placements::{Table, least};
 use super::instances::random_distances;
 use rankweave::base::random::SplitMix64;
 use rankweave::mapping::{Budget, Preset, Problem, by_name};
 use rankweave::matrix::Graph;
 use rankweave::topology::{DistanceMatrix, Topology, parse};
-
-/// The cost of all placements of tasks on as many slots, one after the other; the least.
-fn least(
-    graph: &Graph,
-    distances: &[Vec<u64>],
-    slots: &mut Vec<usize>,
-    placed: usize,
-    cost: u64,
-    best: &mut u64,
-) {
-    if cost >= *best {
-        return;
-    }
-    if placed == graph.vertices() {
-        *best = cost;
-        return;
-    }
-    for k in placed..slots.len() {
-        slots.swap(placed, k);
-        let slot = slots[placed];
-        let arcs = graph.arcs(placed).filter(|arc| (arc.0 as usize) < placed);
-        let more: u64 = arcs.map(|(t, w)| w * distances[slot][slots[t as usize]]).sum();
-        least(graph, distances, slots, placed + 1, cost + more, best);
-        slots.swap(placed, k);
-    }
-}
 
 /// Prints how many random problems of 4 to 10 tasks each preset solves exactly, and the seconds of the slowest.
 pub fn report() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,10 +26,13 @@ pub fn report() -> Result<(), Box<dyn std::error::Error>> {
             1 => parse(&format!("mesh:{n}"))?,
             _ => Box::new(DistanceMatrix::new(&rows)?),
         };
-        let distances: Vec<Vec<u64>> =
-            (0..n).map(|a| (0..n).map(|b| topology.distance(a, b)).collect()).collect();
-        let mut best = u64::MAX;
-        least(&graph, &distances, &mut (0..n).collect(), 0, 0, &mut best);
+        let table = |value: &dyn Fn(usize, usize) -> u64| -> Table {
+            (0..n).map(|a| (0..n).map(|b| value(a, b)).collect()).collect()
+        };
+        let weight = |a: usize, b: usize| {
+            graph.arcs(a).find(|arc| arc.0 as usize == b).map_or(0, |arc| arc.1)
+        };
+        let best = least(&table(&weight), &table(&|a, b| topology.distance(a, b)));
         for (k, preset) in Preset::ALL.into_iter().enumerate() {
             let start = std::time::Instant::now();
             let problem = Problem::builder(&graph, topology.as_ref()).preset(preset).build()?;

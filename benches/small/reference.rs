@@ -1,9 +1,8 @@
-//! Best costs by other code than the engine's: all placements, and a plain tabu search.
+//! A best cost by other code than the engine's: a plain tabu search.
 
 use rankweave::base::random::SplitMix64;
 
-/// A symmetric table by rows.
-pub type Table = Vec<Vec<u64>>;
+pub use super::all_placements::Table;
 
 /// Searches of [`tabu`], and the steps of each.
 const SEARCHES: u64 = 8;
@@ -13,37 +12,6 @@ const STEPS: u64 = 60_000;
 pub fn cost(weights: &Table, place_of: &[usize], distance: impl Fn(usize, usize) -> u64) -> u64 {
     let pairs = (0..place_of.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
     pairs.map(|(a, b)| weights[a][b] * distance(place_of[a], place_of[b])).sum()
-}
-
-/// The least cost of all placements.
-pub fn least(weights: &Table, distances: &Table) -> u64 {
-    let mut best = u64::MAX;
-    place(weights, distances, &mut (0..weights.len()).collect(), 0, 0, &mut best);
-    best
-}
-
-fn place(
-    weights: &Table,
-    distances: &Table,
-    slots: &mut Vec<usize>,
-    placed: usize,
-    cost: u64,
-    best: &mut u64,
-) {
-    if cost >= *best {
-        return;
-    }
-    if placed == slots.len() {
-        *best = cost;
-        return;
-    }
-    for k in placed..slots.len() {
-        slots.swap(placed, k);
-        let slot = slots[placed];
-        let more: u64 = (0..placed).map(|t| weights[placed][t] * distances[slot][slots[t]]).sum();
-        place(weights, distances, slots, placed + 1, cost + more, best);
-        slots.swap(placed, k);
-    }
 }
 
 /// The least cost of several tabu searches (Taillard 1991), without tables of changes.

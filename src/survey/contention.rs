@@ -21,12 +21,12 @@ const HELD_OUT: usize = 6;
 /// Of its pairs, at least this share agrees with the groups.
 pub(super) const VERIFIED: f64 = 0.7;
 /// Rounds in which pairs in doubt are measured again.
-const AGAIN: usize = 6;
+pub(super) const AGAIN: usize = 6;
 /// Groupings that are verified, the best first.
 const TRIED: usize = 2;
-/// Parts of the time of the survey after which half of the pairs must be enough, pairs in doubt are not measured again, a grouping that is not confirmed
-/// gets no second try, and the pairs of the held-out measurement must be enough, if there are as many as [`FEWEST`] of
-/// each kind.
+/// Parts of the time of the survey after which half of the pairs must be enough, pairs in doubt are not measured again,
+/// a grouping that is not confirmed gets no second try, and the pairs of the held-out measurement must be enough, if
+/// there are as many as [`FEWEST`] of each kind.
 const PAIRS_END: f64 = 0.62;
 const DOUBT_ENDS: f64 = 0.8;
 const TRIES_END: f64 = 0.82;

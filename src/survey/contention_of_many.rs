@@ -3,7 +3,7 @@
 //! All hosts exchange in random pairs, which shows the levels of slowness. Then groups are found level by level, the
 //! outermost first, by merging hosts whose pairs are not slow while all others load the uplinks.
 
-use super::contention::{VERIFIED, verify};
+use super::contention::{AGAIN, VERIFIED, verify};
 use super::exchanges::Exchanges;
 use super::matching::{pairs_across, random_pairs, shuffle};
 use super::merging::Merging;
@@ -16,8 +16,6 @@ use std::collections::{BTreeMap, HashSet};
 /// The same for groups of switches: what looks like a second level may be noise, if there are many leaf switches.
 const VERIFIED_OUTSIDE: f64 = 0.9;
 const VERIFIED_AROUND: f64 = 0.75;
-/// Rounds in which pairs in doubt are measured again.
-const AGAIN: usize = 6;
 /// Up to so many hosts, most pairs have been measured by the time that there are groups, so that all of them can be
 /// looked at together.
 const DENSE: usize = 128;

@@ -2,9 +2,9 @@
 //!
 //! Simulated annealing of swaps that minimises Σ (time/slowest)^8 and a little of Σ time, as `congestion` does for
 //! static routes. The time of a link follows from the shares that the routing puts on it; under a hash it is the mean
-//! and two standard deviations. Messages that choose hop by hop count with equal shares of all shortest paths. Where messages can take detours, each pair keeps the share of its bytes on them that
-//! settled when the round began.
-//! The answer is the best state by the norm (Σ time^8)^(1/8). The caller compares it with others by `metrics`.
+//! and two standard deviations. Messages that choose hop by hop count with equal shares of all shortest paths. Where
+//! messages can take detours, each pair keeps the share of its bytes on them that settled when the round began. The
+//! answer is the best state by the norm (Σ time^8)^(1/8). The caller compares it with others by `metrics`.
 
 use super::link_annealing::{LinkState, Proposals, ROUND, penalty};
 use super::near::Near;
