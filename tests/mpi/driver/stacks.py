@@ -370,6 +370,17 @@ class Mpich4(Mpich):
         return self.soname
 
 
+class Mpich43(Mpich):
+    """The newest MPICH 4. It works on several hosts, and that of Debian does not."""
+
+    name = "mpich43"
+    prefix = os.path.join(CACHE, "mpi", "mpich43", "bin")
+    compiler, launcher = os.path.join(prefix, "mpicc"), os.path.join(prefix, "mpiexec")
+
+    def libraries(self):
+        return [os.path.join(self.prefix, "..", "lib", "libmpi.so.12")]
+
+
 class Mpich5(Mpich):
     name = "mpich5"
     unable_truth = (
@@ -485,7 +496,7 @@ def abi_header(prefix):
 
 
 def all_stacks():
-    return [OpenMpi4(), Mpich4(), Mpich5(), Mpich5Abi(), OpenMpi5(), IntelMpi(), IntelMpiAbi()]
+    return [OpenMpi4(), Mpich4(), Mpich43(), Mpich5(), Mpich5Abi(), OpenMpi5(), IntelMpi(), IntelMpiAbi()]
 
 
 # The MPI libraries of a run without --full.

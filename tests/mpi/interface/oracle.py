@@ -13,7 +13,7 @@ import subprocess
 from driver import stacks
 
 # The column of handles.tsv that is for a stack.
-COLUMNS = {"openmpi4": "Open MPI", "openmpi5": "Open MPI", "mpich4": "MPICH", "mpich5": "MPICH",
+COLUMNS = {"openmpi4": "Open MPI", "openmpi5": "Open MPI", "mpich4": "MPICH", "mpich43": "MPICH", "mpich5": "MPICH",
            "mpich5abi": "standard ABI"}
 WIDTHS = {"pointer": 8, "int": 4}
 

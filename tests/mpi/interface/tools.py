@@ -28,7 +28,7 @@ def build(stack, work, *flags):
 
 
 def beside(tool, results, stack, work):
-    if stack.name not in ("openmpi4", "openmpi5", "mpich4", "mpich5"):
+    if stack.name not in ("openmpi4", "openmpi5", "mpich4", "mpich43", "mpich5"):
         return
     other, problem = build(stack, work)
     part, problem_of_part = build(stack, work, "-DWITHOUT_INIT")

@@ -16,7 +16,7 @@ NP = 4
 
 
 def of_launcher(tool, results, stack, work):
-    if stack.name not in ("openmpi4", "openmpi5", "mpich4", "mpich5"):
+    if stack.name not in ("openmpi4", "openmpi5", "mpich4", "mpich43", "mpich5"):
         return
     problem = stack.build("ring.c")
     if problem:
