@@ -14,8 +14,10 @@ use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file::{FileIdentity, is_own};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ffi::CStr;
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -87,7 +89,9 @@ impl Known {
 
 /// A file of the store, read.
 enum Read {
-    Good(Known),
+    /// As it is known, at this index.
+    Same(usize),
+    New(Known),
     Bad(Box<Entry>),
 }
 
@@ -150,24 +154,24 @@ impl Listing {
 /// files that have not changed is taken over.
 fn read_all(
     directory: &Path,
-    mut stems: Vec<String>,
+    stems: Vec<String>,
     mut known: Vec<Known>,
 ) -> (Vec<Known>, Vec<Entry>) {
-    stems.sort_unstable();
-    known.sort_unstable_by(|a, b| a.stem.cmp(&b.stem));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     let part = stems.len().div_ceil(threads).max(FEWEST);
+    let handle = fs::File::open(directory).ok();
+    let index: HashMap<&str, usize> =
+        known.iter().enumerate().map(|(k, known)| (known.stem.as_str(), k)).collect();
     let read = |stems: &[String]| -> Vec<Read> {
-        // Both lists are sorted.
-        let first = stems.first().map_or("", String::as_str);
-        let mut at = known.partition_point(|known| known.stem.as_str() < first);
         let mut found = Vec::with_capacity(stems.len());
+        let mut name = Vec::new();
         for stem in stems {
-            while known.get(at).is_some_and(|known| known.stem < *stem) {
-                at += 1;
-            }
-            let known = known.get(at).filter(|known| known.stem == *stem);
-            found.extend(read_one(directory, stem, known));
+            let at = index.get(stem.as_str()).copied();
+            let same = at.filter(|&at| {
+                let now = handle.as_ref().and_then(|handle| regular_in(handle, stem, &mut name));
+                now == Some(known[at].identity)
+            });
+            found.extend(same.map(Read::Same).or_else(|| read_one(directory, stem)));
         }
         found
     };
@@ -175,27 +179,51 @@ fn read_all(
         let started: Vec<_> = stems.chunks(part).map(|some| scope.spawn(|| read(some))).collect();
         started.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
     });
+    drop(index);
     let (mut good, mut bad) = (Vec::with_capacity(stems.len()), Vec::new());
     for read in parts.into_iter().flatten() {
         match read {
-            Read::Good(known) => good.push(known),
+            Read::Same(at) => good.push(std::mem::take(&mut known[at])),
+            Read::New(known) => good.push(known),
             Read::Bad(entry) => bad.push(*entry),
         }
     }
-    good.sort_by(|a, b| b.recorded_at.cmp(&a.recorded_at).then_with(|| a.stem.cmp(&b.stem)));
+    good.sort_unstable_by(|a, b| {
+        b.recorded_at.cmp(&a.recorded_at).then_with(|| a.stem.cmp(&b.stem))
+    });
+    bad.sort_by(|a, b| a.path.cmp(&b.path));
     (good, bad)
 }
 
-/// `None` if the file has disappeared.
-fn read_one(directory: &Path, stem: &str, known: Option<&Known>) -> Option<Read> {
-    let path = directory.join(format!("{stem}{ENDING}"));
-    let meta = fs::symlink_metadata(&path).ok()?;
-    let now = identity(&meta);
-    if let Some(known) = known.filter(|known| known.identity == now && meta.is_file()) {
-        return Some(Read::Good(known.clone()));
+/// The identity of a record's file in an open directory; `None` if it is no regular file. `name` is a buffer.
+fn regular_in(directory: &fs::File, stem: &str, name: &mut Vec<u8>) -> Option<FileIdentity> {
+    name.clear();
+    name.extend_from_slice(stem.as_bytes());
+    name.extend_from_slice(ENDING.as_bytes());
+    name.push(0);
+    let name = CStr::from_bytes_with_nul(name).ok()?;
+    let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: an open directory, a name that ends with a zero byte, and memory for the answer.
+    let code = unsafe {
+        let flags = libc::AT_SYMLINK_NOFOLLOW;
+        libc::fstatat(directory.as_raw_fd(), name.as_ptr(), found.as_mut_ptr(), flags)
+    };
+    if code != 0 {
+        return None;
     }
+    // SAFETY: the call has succeeded, so it has filled the memory.
+    let found = unsafe { found.assume_init() };
+    let is_regular = found.st_mode & libc::S_IFMT == libc::S_IFREG;
+    let changed = (found.st_mtime, found.st_mtime_nsec as u32);
+    is_regular.then_some(FileIdentity { size: found.st_size as u64, changed, inode: found.st_ino })
+}
+
+/// `None` if the file has disappeared.
+fn read_one(directory: &Path, stem: &str) -> Option<Read> {
+    let path = directory.join(format!("{stem}{ENDING}"));
+    let now = identity(&fs::symlink_metadata(&path).ok()?);
     Some(match read_stored_head(&path) {
-        Ok((head, size)) => Read::Good(Known {
+        Ok((head, size)) => Read::New(Known {
             stem: stem.into(),
             identity: FileIdentity { size, ..now },
             key: if head.key == stem { String::new() } else { head.key },

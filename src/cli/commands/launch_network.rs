@@ -55,6 +55,8 @@ struct SourceReport {
 struct LaunchNetwork {
     schema: u32,
     network: Option<String>,
+    /// The topology that the user gives; no source is asked then.
+    given: Option<String>,
     origin: Option<String>,
     sources: Vec<SourceReport>,
     nodes: Vec<NodeInNetwork>,
@@ -94,10 +96,12 @@ pub(super) fn show(words: &[String], wanted: &Wanted) -> Result<Exit> {
     let nodes = nodes_of(&launch, words, wanted.timeout)?;
     let hosts: Vec<Host> = nodes.iter().map(ProbedNode::host).collect();
     let store = wanted.store.clone().or_else(|| Storage::open(&settings).ok());
-    let choice = choice_for(&settings, &hosts, store.as_ref());
-    let answer = answer(nodes, choice.as_ref());
+    let given = settings.topology.clone();
+    let is_asked = given.is_none();
+    let choice = choice_for(&settings, &hosts, store.as_ref()).filter(|_| is_asked);
+    let answer = LaunchNetwork { given, ..answer(nodes, choice.as_ref()) };
     output::print_as(wanted.json, || &answer, || text(&answer, choice.as_ref()))?;
-    Ok(if answer.origin.is_some() { Exit::Done } else { Exit::Nothing })
+    Ok(if answer.origin.is_some() || answer.given.is_some() { Exit::Done } else { Exit::Nothing })
 }
 
 /// Runs the launch with its program and measures the network when the program initialises MPI. The output of the
@@ -171,6 +175,7 @@ fn answer(nodes: Vec<ProbedNode>, choice: Option<&Choice>) -> LaunchNetwork {
     LaunchNetwork {
         schema: 1,
         network: choice.map(Choice::sentence),
+        given: None,
         origin: network.map(|network| network.origin.clone()),
         sources: choice.map_or(Vec::new(), |choice| choice.reports.iter().map(report).collect()),
         nodes: nodes
@@ -187,6 +192,14 @@ fn answer(nodes: Vec<ProbedNode>, choice: Option<&Choice>) -> LaunchNetwork {
 fn text(answer: &LaunchNetwork, choice: Option<&Choice>) -> String {
     let processes: usize = answer.nodes.iter().map(|node| node.node.processes).sum();
     let mut out = format!("{processes} processes on {} nodes\n", answer.nodes.len());
+    if let Some(topology) = &answer.given {
+        let topology = printable(topology);
+        out.push_str(&format!(
+            "network: given by the user (--topology): {topology}\nNo source is asked. 'rankweave topo --topology {topology}' \
+             shows its levels and distances.\n"
+        ));
+        return out;
+    }
     let Some(choice) = choice else {
         out.push_str("  fewer than three nodes have no network that could matter to rank orders\n");
         return out;
@@ -195,7 +208,8 @@ fn text(answer: &LaunchNetwork, choice: Option<&Choice>) -> String {
     for source in &answer.sources {
         let used = if source.used { "used: " } else { "" };
         out.push_str(&format!("  {:<15}{used}{}\n", source.source, source.finding));
-        if !source.used && !source.needs.is_empty() && source.source != "flat" {
+        let is_asked = !source.finding.starts_with("not asked");
+        if !source.used && is_asked && !source.needs.is_empty() && source.source != "flat" {
             out.push_str(&format!("  {:<15}  to use it: {}\n", "", source.needs));
         }
     }

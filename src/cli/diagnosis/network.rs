@@ -39,16 +39,19 @@ pub(in crate::cli) struct NetworkKnown {
 }
 
 impl NetworkKnown {
-    /// What is known before the launch. `None` if the network does not matter: the user describes it, nothing is
-    /// reordered, or the launch has fewer than three nodes.
+    /// What is known before the launch. `None` if the network does not matter: nothing is reordered, or the launch has fewer than three nodes.
     pub(super) fn before(
         found: &LocatedLauncher,
         command: &[String],
         settings: &Settings,
         store: Option<&Store>,
     ) -> Option<NetworkKnown> {
-        if settings.topology.is_some() || matches!(settings.mode, Mode::Off | Mode::Shuffle) {
+        if matches!(settings.mode, Mode::Off | Mode::Shuffle) {
             return None;
+        }
+        if let Some(topology) = &settings.topology {
+            let text = format!("given by the user (--topology): {topology}; no source is asked");
+            return Some(NetworkKnown { text, hosts: None, sources: Vec::new() });
         }
         let variable = |name: &str| std::env::var(name).ok();
         let Some(names) = placement::host_names(found, command, variable) else {
@@ -71,7 +74,11 @@ impl NetworkKnown {
         let mut text = sentence.strip_prefix("network: ").unwrap_or(&sentence).to_string();
         let mut sources: Vec<SourceKnown> = choice.reports.iter().map(known).collect();
         let used = sources.iter().position(|source| source.used).unwrap_or(sources.len());
-        let nodes = sources.iter_mut().take(used).find(|source| source.source == OF_NODES);
+        let mut before = sources.iter_mut().take(used);
+        let is_open = |source: &&mut SourceKnown| {
+            source.source == OF_NODES && !source.finding.starts_with("not asked")
+        };
+        let nodes = before.find(is_open);
         if let Some(source) = nodes {
             source.finding = match told_here {
                 Some(name) => {
@@ -97,6 +104,7 @@ impl NetworkKnown {
             let used = if source.used { "used: " } else { "" };
             let needs = match source.needs {
                 "" => String::new(),
+                _ if source.finding.starts_with("not asked") => String::new(),
                 needs => format!("; to use it: {needs}"),
             };
             let text = format!("{}: {used}{}{needs}", source.source, source.finding);
@@ -118,6 +126,7 @@ fn known(report: &Report) -> SourceKnown {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::NetworkChoice;
 
     fn before(line: &str, settings: &Settings) -> Option<NetworkKnown> {
         let command: Vec<String> = line.split_whitespace().map(String::from).collect();
@@ -134,7 +143,8 @@ mod tests {
         let line = "mpirun -n 8 --host r1n1:2,r1n2:2,r2n1:2,r2n2:2 ./app";
         let found = before(line, &settings).unwrap();
         assert!(found.text.contains("site.toml: 4 nodes below 2 switches"), "{}", found.text);
-        assert_eq!((found.hosts, found.sources.len(), found.sources[0].used), (Some(4), 1, true));
+        assert_eq!((found.hosts, found.sources[0].used), (Some(4), true));
+        assert!(found.sources[1..].iter().all(|s| s.finding.contains("a more trusted source")));
         let without = Settings { site: Some(std::path::PathBuf::new()), ..Settings::default() };
         let found = before(line, &without).unwrap();
         assert!(found.text.starts_with("not known"), "{}", found.text);
@@ -146,7 +156,12 @@ mod tests {
         );
         assert!(lines.iter().any(|line| line.contains("each node tells its own switches")));
         let given = Settings { topology: Some("tree:2:2".into()), ..without.clone() };
-        assert!(before(line, &given).is_none());
+        let found = before(line, &given).unwrap();
+        assert_eq!(found.text, "given by the user (--topology): tree:2:2; no source is asked");
+        let off = Settings { network: NetworkChoice::Off, ..without.clone() };
+        let found = before(line, &off).unwrap();
+        assert!(found.text.contains("no source is asked (--network off)"), "{}", found.text);
+        assert!(found.sources.iter().all(|s| s.finding.contains("--network is off")));
         assert!(before("mpirun -n 8 ./app", &without).is_none(), "one node");
         assert!(before("mpirun -n 8 --host a,b ./app", &without).is_none(), "two nodes");
     }
@@ -161,11 +176,12 @@ mod tests {
             needs: if used { "" } else { "y" },
         };
         let reports = vec![report("site", false), report(OF_NODES, false), report("names", true)];
-        let choice = Choice { network: None, reports };
+        let choice = Choice { network: None, reports, is_off: false };
         let found = NetworkKnown::of(&choice, 4, Some("SLURM_TOPOLOGY_ADDR"));
         assert!(found.text.contains("is set on this node"), "{}", found.text);
         let reports = vec![report("site", true), report(OF_NODES, false)];
-        let found = NetworkKnown::of(&Choice { network: None, reports }, 4, Some("A"));
+        let choice = Choice { network: None, reports, is_off: false };
+        let found = NetworkKnown::of(&choice, 4, Some("A"));
         assert!(!found.text.contains("is set"), "{}", found.text);
     }
 }
