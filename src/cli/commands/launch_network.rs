@@ -7,6 +7,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
+use crate::cli::diagnosis::{is_not_asked, not_asked};
 use crate::cli::inspect::LaunchLine;
 use crate::cli::launcher::Launcher;
 use crate::cli::preload::command::Prepared;
@@ -205,13 +206,16 @@ fn text(answer: &LaunchNetwork, choice: Option<&Choice>) -> String {
         return out;
     };
     out.push_str(&format!("{}\n\nsources, the most trusted first\n", choice.sentence()));
-    for source in &answer.sources {
+    for source in answer.sources.iter().filter(|source| !is_not_asked(&source.finding)) {
         let used = if source.used { "used: " } else { "" };
         out.push_str(&format!("  {:<15}{used}{}\n", source.source, source.finding));
-        let is_asked = !source.finding.starts_with("not asked");
-        if !source.used && is_asked && !source.needs.is_empty() && source.source != "flat" {
+        if !source.used && !source.needs.is_empty() && source.source != "flat" {
             out.push_str(&format!("  {:<15}  to use it: {}\n", "", source.needs));
         }
+    }
+    let all = answer.sources.iter().map(|source| (source.source, source.finding.as_str()));
+    for (why, names) in not_asked(all) {
+        out.push_str(&format!("  {names}\n  {:<15}{why}\n", ""));
     }
     if let Some(network) = &choice.network {
         out.push_str(&groups_text(answer, network));

@@ -75,9 +75,8 @@ impl NetworkKnown {
         let mut sources: Vec<SourceKnown> = choice.reports.iter().map(known).collect();
         let used = sources.iter().position(|source| source.used).unwrap_or(sources.len());
         let mut before = sources.iter_mut().take(used);
-        let is_open = |source: &&mut SourceKnown| {
-            source.source == OF_NODES && !source.finding.starts_with("not asked")
-        };
+        let is_open =
+            |source: &&mut SourceKnown| source.source == OF_NODES && !is_not_asked(&source.finding);
         let nodes = before.find(is_open);
         if let Some(source) = nodes {
             source.finding = match told_here {
@@ -100,18 +99,40 @@ impl NetworkKnown {
     pub(in crate::cli) fn lines(&self) -> Vec<(String, String)> {
         let mut lines = vec![("network".to_string(), self.text.clone())];
         // The last source always answers that nothing is known.
-        for source in self.sources.iter().filter(|source| source.source != "flat") {
+        let is_shown = |s: &&SourceKnown| s.source != "flat" && !is_not_asked(&s.finding);
+        for source in self.sources.iter().filter(is_shown) {
             let used = if source.used { "used: " } else { "" };
             let needs = match source.needs {
                 "" => String::new(),
-                _ if source.finding.starts_with("not asked") => String::new(),
                 needs => format!("; to use it: {needs}"),
             };
             let text = format!("{}: {used}{}{needs}", source.source, source.finding);
             lines.push(("  source".into(), text));
         }
+        let all = self.sources.iter().map(|source| (source.source, source.finding.as_str()));
+        let others = not_asked(all).into_iter();
+        lines.extend(others.map(|(why, names)| ("  source".into(), format!("{names}: {why}"))));
         lines
     }
+}
+
+/// Whether a source has no answer, because it was not asked.
+pub(in crate::cli) fn is_not_asked(finding: &str) -> bool {
+    finding.starts_with("not asked")
+}
+
+/// Of sources and their findings: each reason for which some were not asked, and their names.
+pub(in crate::cli) fn not_asked<'a>(
+    sources: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<(&'a str, String)> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    for (name, finding) in sources.filter(|(_, finding)| is_not_asked(finding)) {
+        match found.iter_mut().find(|(why, _)| *why == finding) {
+            Some((_, names)) => *names = format!("{names}, {name}"),
+            None => found.push((finding, name.into())),
+        }
+    }
+    found
 }
 
 fn known(report: &Report) -> SourceKnown {
