@@ -154,7 +154,10 @@ fn each_source_finds_its_network() {
         let choice = system.choose();
         assert_eq!(used(&choice), (source, distances), "{:?}", choice.reports);
         // Sources of less trust are not asked.
-        assert!(choice.reports.last().is_some_and(|report| report.used));
+        let used_at = choice.reports.iter().position(|report| report.used).unwrap();
+        let later = &choice.reports[used_at + 1..];
+        assert!(later.iter().all(|report| report.finding.starts_with("not asked, because a more")));
+        assert!(later.iter().all(|report| report.source != "flat"));
         system.hosts.push(Host::named("elsewhere"));
         let partial = system.choose();
         let network = partial.network.unwrap();
@@ -256,7 +259,13 @@ fn only_the_wanted_source_is_asked() {
     let only = |name| system.with(|s| choose(s, &NetworkChoice::Only(name)));
     assert_eq!(used(&only("slurm-files")), ("slurm-files", vec![4, 2, 4]));
     assert!(only("names").network.is_none());
-    assert!(system.with(|s| choose(s, &NetworkChoice::Off)).reports.is_empty());
+    let not_asked = |choice: &Choice| {
+        choice.reports.iter().filter(|r| r.finding.starts_with("not asked, because --net")).count()
+    };
+    assert_eq!(not_asked(&only("names")), ALL.len() - 2);
+    let off = system.with(|s| choose(s, &NetworkChoice::Off));
+    assert_eq!((not_asked(&off), off.reports.len()), (ALL.len() - 1, ALL.len() - 1));
+    assert!(off.is_off && off.sentence().contains("no source is asked (--network off)"));
 }
 
 #[test]

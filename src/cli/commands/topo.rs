@@ -47,6 +47,8 @@ const COUNTED: usize = 4096;
 #[command(before_long_help = EXAMPLES)]
 pub struct Args {
     /// The topology, in any form that 'rankweave map --topology' takes
+    ///
+    /// With a launch behind --: the topology that the launch is given.
     #[arg(long, short, value_name = "T")]
     topology: Option<String>,
 
@@ -96,7 +98,7 @@ pub struct Args {
 
     /// A launch whose network is to be shown: mpirun, mpiexec, srun or another launcher, with all its arguments
     #[arg(value_name = "LAUNCHER", trailing_var_arg = true, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["topology", "xml"])]
+    #[arg(conflicts_with = "xml")]
     launch: Vec<String>,
 }
 
@@ -148,8 +150,8 @@ impl Args {
         }
         if !self.launch.is_empty() {
             let store = self.store.typed();
-            let Args { measure, timeout, json, site, network, .. } = self;
-            let options = [("site", site), ("network", network)];
+            let Args { measure, timeout, json, site, network, topology, .. } = self;
+            let options = [("site", site), ("network", network), ("topology", topology)];
             let options = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
             let wanted = launch_network::Wanted {
                 measure,
