@@ -3,7 +3,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::numbering::by_first_appearance;
 use crate::options::Settings;
-use crate::sources::{Host, HostNetwork};
+use crate::sources::{self, Host, HostNetwork};
 use crate::store::Placement;
 use crate::topology::{self, Topology};
 use std::sync::Arc;
@@ -42,12 +42,16 @@ impl UserTopology {
     ) -> Option<Result<HostNetwork>> {
         let specification = settings.topology.as_ref()?;
         let placement = placement.filter(|_| settings.slots.is_none())?;
-        let topology: Arc<dyn Topology> = match topology::parse(specification) {
+        let hosts = Host::all_of(placement);
+        let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
+        let topology: Arc<dyn Topology> = match topology::parse_for(specification, &names) {
             Ok(topology) => topology.into(),
             Err(error) => return Some(Err(error)),
         };
         topology.slot_name(0)?;
-        let hosts = Host::all_of(placement);
+        if topology.nameless() {
+            return Some(Err(sources::nameless(specification)));
+        }
         let network = HostNetwork::by_name(topology, &hosts, specification.clone());
         (network.known() == hosts.len() && !hosts.is_empty()).then_some(Ok(network))
     }

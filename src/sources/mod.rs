@@ -22,6 +22,7 @@ mod source;
 mod tests;
 mod tree_of_names;
 
+pub use description::nameless;
 pub use flat::Flat;
 pub use host::Host;
 pub use host_network::HostNetwork;

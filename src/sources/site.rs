@@ -107,7 +107,12 @@ fn on_torus(
     if host_of_node.iter().all(Option::is_none) {
         return Ok(None);
     }
-    Ok(Some(HostNetwork { topology: Arc::new(grid), host_of_node, origin: String::new() }))
+    Ok(Some(HostNetwork {
+        topology: Arc::new(grid),
+        host_of_node,
+        origin: String::new(),
+        remark: String::new(),
+    }))
 }
 
 fn with_file(error: Error, file: &str) -> Error {

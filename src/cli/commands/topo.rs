@@ -175,7 +175,8 @@ impl Args {
         let shown = match (&self.topology, &self.xml) {
             (Some(spec), _) => {
                 let topology = topology::parse(spec)?;
-                Shown { topology, names: Vec::new(), devices: None, missing: None }
+                let missing = not_shown(topology.as_ref());
+                Shown { topology, names: Vec::new(), devices: None, missing }
             }
             (None, Some(file)) => {
                 let ReadMachine { machine, kind, missing } = read_machine(file)?;
@@ -220,6 +221,15 @@ fn read_machine(path: &str) -> Result<ReadMachine> {
         let line = e.place().map_or(String::new(), |place| format!(", {place}"));
         e.at(format!("{path}{line}"))
     })
+}
+
+/// What the description of a network does not tell, or has beside what is shown.
+fn not_shown(topology: &dyn Topology) -> Option<String> {
+    let nameless = "the file names no host: adapters are called by their identifiers, and no node of a launch is found \
+                    in it (try: descriptions by rdma-ndd, or ibnetdiscover --node-name-map)";
+    let nameless = topology.nameless().then_some(nameless);
+    let all: Vec<&str> = topology.left_out().into_iter().chain(nameless).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// A machine with one slot for each PU. `place` is where it was read.

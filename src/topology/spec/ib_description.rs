@@ -45,6 +45,12 @@ pub(super) fn is_of_host(name: &str) -> bool {
     !bare.is_empty() && !PLACEHOLDERS.iter().any(|known| bare.eq_ignore_ascii_case(known))
 }
 
+/// Whether a description is that of the adapter inside a switch that reduces messages.
+pub(super) fn is_aggregation_node(description: &str) -> bool {
+    let mut words = description.split_whitespace();
+    words.any(|word| word.eq_ignore_ascii_case("aggregation"))
+}
+
 /// Whether a description is that of a vendor's firmware.
 fn is_of_vendor(words: &[&str]) -> bool {
     let numbered = |word: &str, prefix: &str| {
