@@ -10,6 +10,7 @@ mod fabric_files;
 mod flat;
 mod host;
 mod host_network;
+mod joined;
 mod measured;
 mod name_pattern;
 mod names;

@@ -289,6 +289,31 @@ fn odd_files_in_place_of_descriptions_do_no_harm() {
     );
 }
 
+#[test]
+fn a_site_topology_without_names_of_hosts_says_what_is_missing() {
+    let system = System::new(&NODES).site("[[cluster]]\ntopology = \"torus:2x2\"");
+    let choice = system.choose();
+    let said = &choice.reports[0].finding;
+    assert!(said.contains("names no hosts") && said.contains("torus = \"2x2\""), "{said}");
+    assert!(said.contains("names = "), "{said}");
+}
+
+#[test]
+fn a_job_over_two_clusters_of_the_site_file_has_both() {
+    let system = System::new(&["r1n1", "r2n1", "s1n1", "r1n2", "s1n2"])
+        .site("[[cluster]]\nnames = \"r{}n{}\"\n[[cluster]]\nnames = \"s{}n{}\"\n");
+    let choice = system.choose();
+    assert_eq!(used(&choice), ("site", vec![4, 6, 2, 6]), "{:?}", choice.reports);
+    assert!(choice.sentence().contains("are joined"), "{}", choice.sentence());
+    // A node of no cluster is named, with the reason.
+    let system = System::new(&["r1n1", "r2n1", "s1n1", "r1n2", "x7"]).site(
+        "[[cluster]]\nnames = \"r{}n{}\"\n[[cluster]]\nnodes = \"s1n1\"\ntopology = \"slurm:/nonexistent/topology.conf\"\n",
+    );
+    let sentence = system.choose().sentence();
+    assert!(sentence.contains("no [[cluster]] describes s1n1, x7"), "{sentence}");
+    assert!(sentence.contains("[[cluster]] 2 cannot be used"), "{sentence}");
+}
+
 const IB: &str = "Switch 8 \"S-1\" # \"leaf1\"\n[1] \"H-0\"[1] # \"n0 HCA-1\"\n[2] \"H-2\"[1] # \"n2 HCA-1\"\n[8] \"S-2\"[8]\n\
                   Switch 8 \"S-2\" # \"leaf2\"\n[1] \"H-1\"[1] # \"n1 HCA-1\"\n[2] \"H-3\"[1] # \"n3 HCA-1\"\n";
 
