@@ -32,18 +32,12 @@ pub(super) fn joined(mut parts: Vec<HostNetwork>, hosts: &[Host]) -> Option<Host
     let remarks: Vec<String> = (parts.iter().map(|part| part.remark.clone()).chain([said]))
         .filter(|remark| !remark.is_empty())
         .collect();
-    let topologies: Vec<Arc<dyn Topology>> =
-        parts.into_iter().map(|part| part.topology).collect();
+    let topologies: Vec<Arc<dyn Topology>> = parts.into_iter().map(|part| part.topology).collect();
     let topology: Arc<dyn Topology> = match tree_of(&topologies) {
         Some(tree) => Arc::new(tree),
         None => Arc::new(Islands::of_shared(topologies, "clusters of the site file".into())),
     };
-    Some(HostNetwork {
-        topology,
-        host_of_node,
-        origin: String::new(),
-        remark: remarks.join("; "),
-    })
+    Some(HostNetwork { topology, host_of_node, origin: String::new(), remark: remarks.join("; ") })
 }
 
 /// The trees below one more level; `None` if a part is no tree, or if their distances differ.
@@ -108,7 +102,10 @@ mod tests {
         let all = joined(vec![deep, flat], &hosts).unwrap();
         assert_eq!(all.host_of_node, [Some(0), Some(3), Some(5), Some(4), None]);
         let tree = all.topology.as_tree().unwrap();
-        assert_eq!([(0, 1), (0, 3), (4, 5), (0, 4)].map(|(a, b)| tree.distance(a, b)), [2, 4, 2, 6]);
+        assert_eq!(
+            [(0, 1), (0, 3), (4, 5), (0, 4)].map(|(a, b)| tree.distance(a, b)),
+            [2, 4, 2, 6]
+        );
         assert_eq!(tree.slot_name(4), Some("b0"));
         assert!(all.shape().contains("2 [[cluster]] entries are joined"), "{}", all.shape());
     }

@@ -43,13 +43,20 @@ impl Source for Site {
                 Ok(None) => reasons.extend(why_none(cluster, k + 1)),
                 // What other clusters say is used all the same.
                 Err(error) if !parts.is_empty() => {
-                    reasons.push(format!("[[cluster]] {} cannot be used: {}", k + 1, error.problem()));
+                    reasons.push(format!(
+                        "[[cluster]] {} cannot be used: {}",
+                        k + 1,
+                        error.problem()
+                    ));
                 }
                 Err(error) => return Err(with_file(error, &here)),
             }
         }
-        let lost: Vec<String> =
-            not_in(&parts, hosts).into_iter().map(|host| host.name).filter(|n| !n.is_empty()).collect();
+        let lost: Vec<String> = not_in(&parts, hosts)
+            .into_iter()
+            .map(|host| host.name)
+            .filter(|n| !n.is_empty())
+            .collect();
         let Some(mut network) = joined(parts, hosts) else {
             let reasons: String = reasons.iter().map(|reason| format!("; {reason}")).collect();
             return Ok(Answer::Nothing(format!("{here} describes none of the nodes{reasons}")));
@@ -66,7 +73,8 @@ impl Source for Site {
 /// The nodes that no part has; the others have empty names.
 fn not_in(parts: &[HostNetwork], hosts: &[Host]) -> Vec<Host> {
     let known = |node: usize| parts.iter().any(|part| part.host_of_node[node].is_some());
-    let left = |(node, host): (usize, &Host)| if known(node) { Host::default() } else { host.clone() };
+    let left =
+        |(node, host): (usize, &Host)| if known(node) { Host::default() } else { host.clone() };
     hosts.iter().enumerate().map(left).collect()
 }
 
@@ -85,9 +93,10 @@ fn listed(names: &[String]) -> String {
 fn why_none(cluster: &Cluster, number: usize) -> Option<String> {
     let text = cluster.topology.as_deref().filter(|text| topology::is_description(text))?;
     let unnamed = topology::parse(text).ok()?.slot_name(0).is_none();
-    let size = text.trim().strip_prefix("torus:").map_or("the size", |size| {
-        size.split(['@', ',']).next().unwrap_or(size)
-    });
+    let size = text
+        .trim()
+        .strip_prefix("torus:")
+        .map_or("the size", |size| size.split(['@', ',']).next().unwrap_or(size));
     unnamed.then(|| {
         format!(
             "[[cluster]] {number}: topology = \"{text}\" names no hosts, so that no node is found in it (try: instead of \

@@ -60,7 +60,8 @@ fn an_answer_is_found_by_its_question_only() {
 #[test]
 fn an_answer_for_none_of_the_hosts_is_kept_too() {
     let (_folder, store) = store();
-    let (asked, none) = (question(&["x"]), KeptNetwork { number_of_host: vec![None], ..KeptNetwork::default() });
+    let (asked, none) =
+        (question(&["x"]), KeptNetwork { number_of_host: vec![None], ..KeptNetwork::default() });
     store.keep_network(&asked, &none).unwrap();
     assert_eq!(store.kept_network(&asked).unwrap(), Some(none));
     for wrong in [

@@ -33,8 +33,20 @@ pub(super) fn host(description: &str) -> Option<String> {
 
 /// What stands where a name is missing: in the kernel, in scripts that set descriptions, in tools.
 const PLACEHOLDERS: [&str; 14] = [
-    "localhost", "localhost4", "localhost6", "none", "(none)", "null", "(null)", "unknown", "unnamed", "noname",
-    "undefined", "n/a", "-", "?",
+    "localhost",
+    "localhost4",
+    "localhost6",
+    "none",
+    "(none)",
+    "null",
+    "(null)",
+    "unknown",
+    "unnamed",
+    "noname",
+    "undefined",
+    "n/a",
+    "-",
+    "?",
 ];
 
 /// Whether a name can be that of one host, and does not only stand where a name is missing: `localhost`,

@@ -47,10 +47,10 @@ pub(super) fn choose(
     let best = parts.iter().copied().rev().max_by_key(|&p| (sought[p], hosts[p].len()));
     let is_in = part.iter().map(|&p| Some(p) == best).collect();
     let others: Vec<usize> = parts.iter().copied().filter(|&p| Some(p) != best).collect();
-    let lost: Vec<&str> = (others.iter().flat_map(|&p| &hosts[p]))
-        .filter_map(|&v| names[v].as_deref())
-        .collect();
-    let why = if best.is_some_and(|p| sought[p] > 0) { "most nodes of the launch" } else { "most hosts" };
+    let lost: Vec<&str> =
+        (others.iter().flat_map(|&p| &hosts[p])).filter_map(|&v| names[v].as_deref()).collect();
+    let why =
+        if best.is_some_and(|p| sought[p] > 0) { "most nodes of the launch" } else { "most hosts" };
     let left_out = best.filter(|_| !lost.is_empty()).map(|p| {
         let more = lost.len().saturating_sub(LISTED);
         let list = lost[..lost.len() - more].join(", ");

@@ -193,11 +193,7 @@ fn from_switches(switches: &[Switch], label: String) -> Result<Box<dyn Topology>
     tree(paths, names, label, |_, switch| name(switch))
 }
 
-fn from_blocks(
-    sizes: &[usize],
-    all: &[Block],
-    label: String,
-) -> Result<Box<dyn Topology>> {
+fn from_blocks(sizes: &[usize], all: &[Block], label: String) -> Result<Box<dyn Topology>> {
     let mut seen: HashSet<&str> = HashSet::new();
     let blocks: Vec<Vec<&String>> = all
         .iter()

@@ -197,7 +197,9 @@ fn of_model(file: &Yaml) -> Result<Layout> {
         for block in hosts(&entry["capacity_blocks"], lists)? {
             // A block has one switch. If the file gives it to a second one, it stays on the first.
             nodes.append(
-                &mut number.get(&block).map_or_else(Vec::new, |&k| std::mem::take(&mut blocks[k].nodes)),
+                &mut number
+                    .get(&block)
+                    .map_or_else(Vec::new, |&k| std::mem::take(&mut blocks[k].nodes)),
             );
         }
         let switch = switches.get(&name);

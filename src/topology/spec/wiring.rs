@@ -162,11 +162,17 @@ mod tests {
     #[test]
     fn broken_fabrics_are_named() {
         assert!(
-            Wiring::default().build(String::new(), &[]).unwrap_err().to_string().contains("no hosts")
+            Wiring::default()
+                .build(String::new(), &[])
+                .unwrap_err()
+                .to_string()
+                .contains("no hosts")
         );
         let mut wiring = Wiring::default();
         wiring.host("a");
-        assert!(wiring.build(String::new(), &[]).unwrap_err().to_string().contains("no host of the"));
+        assert!(
+            wiring.build(String::new(), &[]).unwrap_err().to_string().contains("no host of the")
+        );
     }
 
     #[test]
