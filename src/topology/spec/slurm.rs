@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(d, [2, 4, 6]);
         let tree = t.as_tree().unwrap();
         let names = |slot| (0..2).map(|level| tree.switch_name(level, slot)).collect::<Vec<_>>();
-        assert_eq!(names(2), [Some("b1..b2"), Some("b2")]);
+        assert_eq!(names(2), [Some("b1-b2"), Some("b2")]);
         assert_eq!(names(4), [Some("b3"), Some("b3")]);
     }
 

@@ -226,7 +226,7 @@ fn from_blocks(sizes: &[usize], all: &[Block], label: String) -> Result<Box<dyn 
         let named = !first.name.is_empty() && !last.name.is_empty();
         named.then(|| match first.name == last.name {
             true => first.name.clone(),
-            false => format!("{}..{}", first.name, last.name),
+            false => format!("{}-{}", first.name, last.name),
         })
     };
     tree(paths, names, label, name)
