@@ -15,8 +15,10 @@ USUAL_WORDS = set(
     devices device bus class vendor local list level type shared thread core siblings online physfn drivers infiniband
     leaf leaves spine root top rack racks host hosts compute login mellanox technologies connectx infinihost aggregation
     value version type size depth cpuset nodeset complete allowed subtype encoding hwloc xml doctype distances support page
-    count quantum nvidia intel amd mlx eth enp ens ibp hsn cxi hfi ib lo the and for not was lines replaced""".split()
+    count quantum nvidia intel amd mlx eth enp ens ibp hsn cxi hfi ib lo the and for not was lines replaced org com edu gov example local localdomain""".split()
 )
+# What may follow the short name of a host.
+DOMAIN = r"(?:\.[A-Za-z][\w-]*)*"
 # A run of letters of any alphabet.
 LETTERS = re.compile(r"[^\W\d_]+")
 # The usual names of devices: disks, interfaces, adapters of fabrics, GPUs.
@@ -78,7 +80,10 @@ class Names:
         return re.sub(r"\w[^,\[\]\s]*", word, text)
 
     def host(self, name):
-        return self.named(name.split(".")[0])
+        """The short name; the domain is left out, and its parts are private as well."""
+        short, _, domain = name.partition(".")
+        self.named(domain)
+        return self.named(short)
 
     def private(self):
         """Patterns of the names that were replaced: whole, before numbers, and in parts."""
@@ -86,15 +91,15 @@ class Names:
         stems = {name for name in self.stems if is_private(name + "0")}
         inner = {part for name in whole + list(stems) for part in parts(name)}
         return (
-            [rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" for name in whole]
-            + [rf"(?<![^\W_]){re.escape(name)}\d+(?![^\W_])" for name in sorted(stems)]
+            [rf"(?<![^\W_]){re.escape(name)}(?![^\W_]){DOMAIN}" for name in whole]
+            + [rf"(?<![^\W_]){re.escape(name)}\d+(?![^\W_]){DOMAIN}" for name in sorted(stems)]
             + [rf"(?<![^\W\d_]){re.escape(part)}(?![^\W\d_])" for part in sorted(inner)]
         )
 
     def clean(self, text):
         """The text without names and numbers that identify a machine or a person."""
         for pattern in self.private():
-            text = re.sub(pattern, lambda found: self.named(found[0]), text, flags=re.I)
+            text = re.sub(pattern, lambda found: self.host(found[0]), text, flags=re.I)
         for host in sorted(self.hosts, key=len, reverse=True):
             text = re.sub(rf"(?<![^\W_]){re.escape(host)}(\.[A-Za-z0-9.-]+)?(?![^\W_])", lambda found: self.host(host), text, flags=re.I)
         text = re.sub(r"\benx[0-9a-f]{12}\b", lambda found: self.new("hardware addresses", found[0], lambda n: f"enx02000000{n:04x}"), text)
