@@ -10,6 +10,7 @@ mod fabric_files;
 mod flat;
 mod host;
 mod host_network;
+mod joined;
 mod measured;
 mod name_pattern;
 mod names;
@@ -22,6 +23,7 @@ mod source;
 mod tests;
 mod tree_of_names;
 
+pub use description::nameless;
 pub use flat::Flat;
 pub use host::Host;
 pub use host_network::HostNetwork;
