@@ -69,14 +69,14 @@ def all_stacks(processor):
 
 def on(processor, stack):
     """An MPI library of the distribution, as it is on another processor. It keeps its name."""
-    folder = home(processor)
-    tool = os.path.join(folder, "bin")
-    lib = os.path.join(folder, "root", "usr", "lib", PROCESSORS[processor])
+    place = home(processor)
+    tool = os.path.join(place, "bin")
+    lib = os.path.join(place, "root", "usr", "lib", PROCESSORS[processor])
 
     class Emulated(stack):
         c_compiler = f"{PROCESSORS[processor]}-gcc"
         compiler, fortran = os.path.join(tool, stack.compiler), os.path.join(tool, stack.fortran)
-        launcher = os.path.join(folder, "root", "usr", "bin", stack.launcher)
+        launcher = os.path.join(place, "root", "usr", "bin", stack.launcher)
 
         def available(self):
             return bool(shutil.which(self.c_compiler)) and all(map(os.path.exists, (self.compiler, self.launcher)))
