@@ -74,6 +74,8 @@ processor_root() {
     mv "$root.new" "$root" && rm -rf "$apt"
 }
 
+has_processor_root() { [ -d "$RW_PROCESSOR_HOME/root" ]; }
+
 # processor_rust: makes Rust have the standard library for the processor, by rustup or else from the packages of the
 # distribution for both processors, which are only unpacked.
 processor_rust() {
@@ -104,20 +106,23 @@ processor_rust() {
     mv "$rust.new" "$rust" && rm -rf "$RW_PROCESSOR_HOME"/apt-rust-*
 }
 
-# has_rust: is there a Rust for the processor?
-has_rust() {
-    [ -x "$RW_PROCESSOR_HOME/rust/usr/bin/rustc" ] ||
-        [ -d "$(find_cargo && rustc --print target-libdir --target "$RW_RUST_TARGET" 2>/dev/null)" ]
+# rustup_has_it: does the Rust of this machine have the standard library for the processor?
+rustup_has_it() {
+    local folder
+    folder=$(find_cargo && rustc --print target-libdir --target "$RW_RUST_TARGET" 2>/dev/null) && [ -d "$folder" ]
 }
 
-# use_processor_rust: makes cargo build for the processor: `cargo build --target "$RW_RUST_TARGET"`.
+# has_rust: is there a Rust for the processor?
+has_rust() { rustup_has_it || [ -x "$RW_PROCESSOR_HOME/rust/usr/bin/rustc" ]; }
+
+# use_processor_rust: makes cargo build for the processor: `cargo build --target "$RW_RUST_TARGET"`. It builds in a folder
+# of its own, because the Rust may be another than that of this machine.
 use_processor_rust() {
     local linker=${RW_RUST_TARGET//-/_}
     find_cargo || return 1
-    export "CARGO_TARGET_${linker^^}_LINKER=$RW_MULTIARCH-gcc"
-    [ -x "$RW_PROCESSOR_HOME/rust/usr/bin/rustc" ] || return 0
-    # Another Rust than that of this machine must not use the same folder, or each would build everything again.
-    export RUSTC=$RW_PROCESSOR_HOME/rust/usr/bin/rustc CARGO_TARGET_DIR=$RW_TARGET/$RW_PROCESSOR
+    export "CARGO_TARGET_${linker^^}_LINKER=$RW_MULTIARCH-gcc" CARGO_TARGET_DIR=$RW_TARGET/$RW_PROCESSOR
+    ! rustup_has_it || return 0
+    export RUSTC=$RW_PROCESSOR_HOME/rust/usr/bin/rustc
     export LD_LIBRARY_PATH=$RW_PROCESSOR_HOME/rust/usr/lib/$(gcc -print-multiarch)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 }
 

@@ -49,9 +49,7 @@ def home(processor):
 
 def cargo_target(processor):
     """The folder in which cargo puts what it builds for the processor (use_processor_rust in scripts/processors.sh)."""
-    with_own_rust = os.path.join(stacks.TARGET, processor)
-    inside = with_own_rust if os.path.exists(os.path.join(home(processor), "rust")) else stacks.TARGET
-    return os.path.join(inside, f"{processor}-unknown-linux-gnu")
+    return os.path.join(stacks.TARGET, processor, f"{processor}-unknown-linux-gnu")
 
 
 def library(processor):
