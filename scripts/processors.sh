@@ -148,7 +148,7 @@ _rw_compiler() {
 # Written by scripts/setup.
 root=\$(dirname "\$(dirname "\$(readlink -f "\$0")")")/root
 lib=\$root/usr/lib/$RW_MULTIARCH headers=\$root/usr/include/$RW_MULTIARCH
-exec $call "\$@" -Wl,-rpath-link,\$lib ${*/#/$lib}
+exec $call "\$@" -x none -Wl,-rpath-link,\$lib ${*/#/$lib}
 TEXT
     chmod +x "$file"
 }
