@@ -6,7 +6,8 @@
 //! change x16 and x17 on the way to a function, so a number that goes from one piece of code to another is in x9.
 //!
 //! The code does not depend on the size of a page. It has no landing pads for branch target identification: the loader
-//! demands these only of objects that say that they have them.
+//! demands these only of objects that say that they have them. Jumps to other objects are by x16, as from a linkage
+//! table, so the landing pads there permit them.
 
 /// How many arguments go in registers. The others lie on the stack, one in each word.
 pub const REGISTERS: usize = 8;
