@@ -15,7 +15,8 @@ import sys
 
 NEWEST = "2.17"
 # The libraries of glibc 2.17; all later versions have them as well.
-GLIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2"}
+GLIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2",
+         "ld-linux-aarch64.so.1"}
 
 
 def readelf(option, path):

@@ -8,14 +8,13 @@ use super::cache::Cache;
 use super::image::Image;
 use std::path::{Path, PathBuf};
 
-const USUAL: [&str; 6] = [
-    "/lib/x86_64-linux-gnu",
-    "/usr/lib/x86_64-linux-gnu",
-    "/lib64",
-    "/usr/lib64",
-    "/lib",
-    "/usr/lib",
-];
+/// The folders of this processor, where a distribution has folders for several.
+#[cfg(target_arch = "aarch64")]
+const OWN: [&str; 2] = ["/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+#[cfg(not(target_arch = "aarch64"))]
+const OWN: [&str; 2] = ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"];
+
+const USUAL: [&str; 6] = [OWN[0], OWN[1], "/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 
 /// The largest number of objects that are read for one program.
 const MOST: usize = 2000;

@@ -69,6 +69,9 @@ def end_marked(mark):
             pass
 
 
+# How much longer each command may take than on this machine's own processor.
+PATIENCE = 1
+
 # The launches that were repeated because of the launcher.
 LAUNCHERS = []
 # What Open MPI 5's launcher writes when it cannot start itself, and its exit code. This happens now and then on a
@@ -110,7 +113,7 @@ def execute_once(command, environment, timeout, stdin, cwd):
         stderr=subprocess.PIPE, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL)
     account = None
     try:
-        out, err = process.communicate(stdin, timeout=timeout)
+        out, err = process.communicate(stdin, timeout=timeout * PATIENCE)
     except subprocess.TimeoutExpired:
         account = waiting.account(f"{MARK}={mark}")
         # The launcher gets a moment to end its ranks, which may be in groups of their own.
@@ -136,6 +139,8 @@ class Stack:
     """One MPI library. `environment` is that of the launcher; the ranks' variables go separately."""
 
     name = compiler = launcher = fortran = None
+    # The compiler of what is not an MPI program.
+    c_compiler = "gcc"
     openmpi = False
     # Names of cases that this library cannot run, with the reason.
     unable = {}
@@ -199,7 +204,11 @@ class Stack:
         name = os.path.splitext(source)[0]
         # What is named like a component of Open MPI, or a library, is loaded as one.
         suffix = ".so" if source.startswith(("mca_", "lib")) else ""
-        return os.path.join(TARGET, "mpi-tests", self.name, name + suffix)
+        return os.path.join(self.folder(), name + suffix)
+
+    def folder(self):
+        """The folder of the compiled programs."""
+        return os.path.join(TARGET, "mpi-tests", self.name)
 
     def build(self, source):
         """Compiles a test program if it is older than its sources; returns an error or None. Several
@@ -321,13 +330,13 @@ class Mpich(Stack):
         """The object file with which the processes of a program sleep while they wait, if this MPI is on UCX."""
         if not self.on_ucx:
             return []
-        target = os.path.join(TARGET, "mpi-tests", self.name, "waiting_ucx.o")
+        target = os.path.join(self.folder(), "waiting_ucx.o")
         with LOCKS.setdefault((self.name, "waiting_ucx.o"), threading.Lock()):
             path = source("waiting_ucx.c")
             if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(path):
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 made = [*C_FLAGS, "-fPIC", "-c", "-o", target + ".new", path]
-                if subprocess.run(["gcc", *made], check=False).returncode != 0:
+                if subprocess.run([self.c_compiler, *made], check=False).returncode != 0:
                     return []
                 os.replace(target + ".new", target)
         return [target]

@@ -68,23 +68,23 @@ def functions():
     return found
 
 
-def build(work):
+def build(work, compiler):
     """Compiles the library that makes calls fail; it is the same for every MPI."""
     folder = os.path.join(work, "faults")
     target = os.path.join(folder, "libfault.so")
     with stacks.LOCKS.setdefault(target, threading.Lock()):
-        compile_once(folder, target)
+        compile_once(folder, target, compiler)
     return target
 
 
-def compile_once(folder, target):
+def compile_once(folder, target, compiler):
     """Compiles the library, if that was not done."""
     if not os.path.exists(target):
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "faults.inc"), "w", encoding="utf-8") as file:
             for name, (result, number) in functions().items():
                 file.write(f"FAULT({name}, {result}, {number})\n")
-        subprocess.run(["gcc", "-O1", "-w", "-fno-builtin", "-shared", "-fPIC", "-I", folder, "-o", target + ".new",
+        subprocess.run([compiler, "-O1", "-w", "-fno-builtin", "-shared", "-fPIC", "-I", folder, "-o", target + ".new",
                         stacks.source("libfault.c")], check=True)
         os.replace(target + ".new", target)
 
@@ -96,7 +96,7 @@ class Faults:
         self.tool, self.results, self.stack, self.mode = tool, results, stack, mode
         self.directory = os.path.join(work, f"faults-{stack.name}-{mode}")
         self.kept = os.path.join(self.directory, "kept")
-        self.library = build(work)
+        self.library = build(work, stack.c_compiler)
         os.makedirs(self.directory)
         self.count = 0
 

@@ -43,7 +43,7 @@ class Binding:
         self.names = names = set().union(*(exported(path) for path in stack.libraries()))
         self.rows = [row for row in table.table() if row.family
                      and row.name not in table.NOT_CALLED and self.has(row, names)]
-        self.directory = os.path.join(stacks.TARGET, "mpi-tests", stack.name, f"truth-{name}")
+        self.directory = os.path.join(stack.folder(), f"truth-{name}")
         self.program = os.path.join(self.directory, "truth")
 
     def has(self, row, names):

@@ -23,7 +23,7 @@ SLOTS = ",".join(str(k // 2 + NP // 2 * (k % 2)) for k in range(NP))
 
 def compiled(stack, name, sources, compiler, *options):
     """Path of the program, or what the compiler says."""
-    folder = os.path.join(stacks.TARGET, "mpi-tests", stack.name)
+    folder = stack.folder()
     os.makedirs(folder, exist_ok=True)
     target = os.path.join(folder, name)
     command = [*compiler, *options, "-o", target, *sources]
@@ -44,7 +44,7 @@ def programs(stack):
         yield "plus", *compiled(stack, "api_plus", [stacks.source("api_plus.cpp")], [plus], "-O1", "-Wall",
                                 "-Wextra", "-I", INCLUDE)
     if stack.fortran and shutil.which(stack.fortran) and "f08" in stack.bindings():
-        folder = os.path.join(stacks.TARGET, "mpi-tests", stack.name)
+        folder = stack.folder()
         for name in ("api_mpi", "api_f08"):
             yield name, *compiled(stack, name, [os.path.join(INCLUDE, "rankweave.f90"),
                                                 stacks.source(name + ".f90")],

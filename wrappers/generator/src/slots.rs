@@ -41,13 +41,12 @@ pub fn exports(calls: &[Call]) -> String {
     names.into_iter().map(|name| name + "\n").collect()
 }
 
-/// How a call with this number of arguments is timed, in the encoding that the comment of `TIMED` describes: 0
+/// How a call with this number of arguments is timed, in the encoding that the comment of `ARGUMENTS` describes: 0
 /// if it is not timed.
 fn timed(call: &Call, arguments: usize) -> u8 {
-    // The first six go in registers (System V ABI).
-    let on_stack = u8::try_from(arguments.saturating_sub(6)).unwrap_or(126).min(126);
+    let arguments = u8::try_from(arguments).unwrap_or(126).min(126);
     let only = if call.action == Action::Nothing { 128 } else { 0 };
-    if call.timed { 1 + on_stack + only } else { 0 }
+    if call.timed { 1 + arguments + only } else { 0 }
 }
 
 /// `slots.rs`: the exported names.
@@ -83,9 +82,9 @@ pub fn timed_file(calls: &[Call]) -> String {
         text
     });
     format!(
-        "{HEAD}/// How a call is timed: 0 if it is not, else 1 and the number of its arguments that lie on the\n\
-         /// stack, and 128 for one whose entry has no other purpose.\n\
-         pub static TIMED: [u8; COUNT] = *b\"{bytes}\";\n"
+        "{HEAD}/// How a call is timed: 0 if it is not, else 1 and the number of its arguments, and 128 for one\n\
+         /// whose entry has no other purpose.\n\
+         const ARGUMENTS: &[u8; COUNT] = b\"{bytes}\";\n"
     )
 }
 

@@ -91,7 +91,7 @@ pub fn replacement_in_fortran() -> Option<*mut c_int> {
 }
 
 /// Address of the replacement's handle, if the world is replaced. A handle of less than 64 bits is in the first
-/// bytes at this address (x86-64).
+/// bytes at this address (little-endian).
 pub fn replacement_in_place() -> Option<*mut c_void> {
     (REPLACEMENT.load(Ordering::Relaxed) != 0).then_some(REPLACEMENT.as_ptr().cast())
 }

@@ -8,6 +8,7 @@
 //!
 //! A call inside a timed call is passed on without a note, because its time is part of the timed call's.
 
+use crate::arch::{self, STRIDE};
 use crate::entry::nesting::is_nested;
 use crate::entry::{next, timed};
 use crate::record::block::{Block, Presence};
@@ -15,122 +16,14 @@ use crate::record::counters;
 use crate::record::thread::{self, Thread};
 use crate::sys::panic_barrier::guarded;
 use crate::time;
-use std::arch::global_asm;
 use std::mem::offset_of;
 use std::sync::atomic::Ordering;
-
-/// Bytes of one thunk.
-const STRIDE: usize = 16;
 
 unsafe extern "C" {
     static rankweave_noting_thunks: [u8; 0];
 }
 
-global_asm!(
-    ".pushsection .text.rankweave_noting,\"ax\",@progbits",
-    ".balign 16",
-    ".globl rankweave_noting_thunks",
-    ".hidden rankweave_noting_thunks",
-    ".type rankweave_noting_thunks,@function",
-    "rankweave_noting_thunks:",
-    ".cfi_startproc",
-    ".set rankweave_number, 0",
-    ".rept {count}",
-    ".balign 16",
-    // mov r11d, number
-    ".byte 0x41, 0xbb",
-    ".long rankweave_number",
-    "jmp rankweave_noting",
-    ".set rankweave_number, rankweave_number + 1",
-    ".endr",
-    ".cfi_endproc",
-    ".size rankweave_noting_thunks, . - rankweave_noting_thunks",
-    ".balign 16",
-    ".type rankweave_noting,@function",
-    "rankweave_noting:",
-    ".cfi_startproc",
-    "push rbp",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbp, -16",
-    "mov rbp, rsp",
-    ".cfi_def_cfa_register rbp",
-    "mov rax, [rip + rankweave_thread@GOTTPOFF]",
-    "mov r10, fs:[rax + {block}]",
-    "cmp qword ptr fs:[rax + {timed}], 0",
-    "jne 4f",
-    "test r10, r10",
-    "jz 4f",
-    "3:",
-    "mov rax, [r10 + {frame}]",
-    "cmp rax, rsp",
-    "ja 5f",
-    // There is no outer call, or the previous address was left behind.
-    "xor eax, eax",
-    "5:",
-    "push rax",
-    "push r10",
-    "mov [r10 + {frame}], rsp",
-    "inc qword ptr [r10 + {calls}]",
-    "lea rax, [rip + {timings}]",
-    "movzx eax, byte ptr [rax + r11]",
-    "lea r10, [rip + {bases}]",
-    "mov r11, [r10 + 8 * r11]",
-    "and eax, 127",
-    "dec eax",
-    "jnz 6f",
-    "2:",
-    "call r11",
-    "mov r10, [rbp - 16]",
-    "mov rcx, [rbp - 8]",
-    "mov [r10 + {frame}], rcx",
-    ".cfi_remember_state",
-    "leave",
-    ".cfi_def_cfa rsp, 8",
-    "ret",
-    ".cfi_restore_state",
-    // Arguments on the stack, from the last one on.
-    "6:",
-    "lea r10, [rax * 8 + 8]",
-    "and r10, -16",
-    "sub rsp, r10",
-    "7:",
-    "mov r10, [rbp + rax * 8 + 8]",
-    "mov [rsp + rax * 8 - 8], r10",
-    "dec eax",
-    "jnz 7b",
-    "jmp 2b",
-    // The thread has no block yet, or it is in a call that is timed.
-    "4:",
-    "sub rsp, 64",
-    "mov [rsp], rdi",
-    "mov [rsp + 8], rsi",
-    "mov [rsp + 16], rdx",
-    "mov [rsp + 24], rcx",
-    "mov [rsp + 32], r8",
-    "mov [rsp + 40], r9",
-    "mov [rsp + 48], r11",
-    "mov rdi, rbp",
-    "call {block_of}",
-    "mov r10, rax",
-    "mov rdi, [rsp]",
-    "mov rsi, [rsp + 8]",
-    "mov rdx, [rsp + 16]",
-    "mov rcx, [rsp + 24]",
-    "mov r8, [rsp + 32]",
-    "mov r9, [rsp + 40]",
-    "mov r11, [rsp + 48]",
-    "mov rsp, rbp",
-    "test r10, r10",
-    "jnz 3b",
-    // The call is not noted. It goes where the slot would point without the thunk.
-    "lea rax, [rip + {bases}]",
-    "mov r11, [rax + 8 * r11]",
-    "pop rbp",
-    ".cfi_def_cfa rsp, 8",
-    "jmp r11",
-    ".cfi_endproc",
-    ".size rankweave_noting, . - rankweave_noting",
-    ".popsection",
+arch::noting_thunks! {
     count = const next::COUNT,
     block = const offset_of!(Thread, block),
     timed = const offset_of!(Thread, timed),
@@ -139,7 +32,7 @@ global_asm!(
     timings = sym timed::TIMED,
     bases = sym timed::BASE,
     block_of = sym block_of,
-);
+}
 
 /// The thunk of an entry point.
 pub fn of(index: usize) -> *const () {

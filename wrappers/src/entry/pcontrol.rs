@@ -7,7 +7,7 @@
 //! Fortran passes the level alone, and MPI libraries differ in whether their Fortran binding calls the
 //! C function. Levels without arguments work from Fortran. The others do nothing there.
 //!
-//! Limits: x86-64 with the System V calling convention, as all entry points.
+//! The instructions are those of the processor, in [`arch`](crate::arch).
 
 use crate::entry::api;
 use crate::entry::names;
@@ -31,12 +31,7 @@ const FUNCTIONS: c_int = FIRST + 3;
 /// Called with the arguments of that function.
 #[unsafe(naked)]
 pub unsafe extern "C" fn pcontrol<A: Abi>() {
-    std::arch::naked_asm!(
-        // al, the number of vector registers in use, must stay as it is.
-        "lea r11d, [rdi - {first}]",
-        "cmp r11d, {count}",
-        "jb {ours}",
-        "jmp qword ptr [rip + {next} + 8 * {index}]",
+    crate::arch::by_level!(
         first = const FIRST,
         count = const COUNT,
         ours = sym ours::<A>,

@@ -4,61 +4,11 @@ use crate::entry::real_functions::{further, real};
 use crate::entry::{hooks, levels, slots};
 use crate::mpi::library;
 use crate::sys::unwinder;
-use std::arch::global_asm;
 
-// The stubs of all slots jump here, with the number of the entry point in r11d. This code saves every register
-// that may carry an argument, calls [`resolve`], restores the registers, and jumps to the address that it got.
-global_asm!(
-    ".pushsection .text.rankweave_resolve,\"ax\",@progbits",
-    ".balign 16",
-    ".globl rankweave_resolve",
-    ".hidden rankweave_resolve",
-    ".type rankweave_resolve,@function",
-    "rankweave_resolve:",
-        "push rbp",
-        "mov rbp, rsp",
-        "and rsp, -16",
-        "sub rsp, 192",
-        "mov [rsp], rdi",
-        "mov [rsp + 8], rsi",
-        "mov [rsp + 16], rdx",
-        "mov [rsp + 24], rcx",
-        "mov [rsp + 32], r8",
-        "mov [rsp + 40], r9",
-        "mov [rsp + 48], rax",
-        "movups [rsp + 64], xmm0",
-        "movups [rsp + 80], xmm1",
-        "movups [rsp + 96], xmm2",
-        "movups [rsp + 112], xmm3",
-        "movups [rsp + 128], xmm4",
-        "movups [rsp + 144], xmm5",
-        "movups [rsp + 160], xmm6",
-        "movups [rsp + 176], xmm7",
-        "mov edi, r11d",
-        "call {resolve}",
-        "mov r11, rax",
-        "mov rdi, [rsp]",
-        "mov rsi, [rsp + 8]",
-        "mov rdx, [rsp + 16]",
-        "mov rcx, [rsp + 24]",
-        "mov r8, [rsp + 32]",
-        "mov r9, [rsp + 40]",
-        "mov rax, [rsp + 48]",
-        "movups xmm0, [rsp + 64]",
-        "movups xmm1, [rsp + 80]",
-        "movups xmm2, [rsp + 96]",
-        "movups xmm3, [rsp + 112]",
-        "movups xmm4, [rsp + 128]",
-        "movups xmm5, [rsp + 144]",
-        "movups xmm6, [rsp + 160]",
-        "movups xmm7, [rsp + 176]",
-        "mov rsp, rbp",
-        "pop rbp",
-        "jmp r11",
-    ".size rankweave_resolve, . - rankweave_resolve",
-    ".popsection",
+// The stubs of all slots go here, with the number of the entry point.
+crate::arch::resolver! {
     resolve = sym resolve,
-);
+}
 
 /// Finds the address for entry point `index`, and points its slot there.
 extern "C" fn resolve(index: u32) -> *const () {

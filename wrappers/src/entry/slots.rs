@@ -6,12 +6,8 @@
 //! to do (the cost is one jump), and otherwise the wrapper. The slots are atomics, so a slot can be
 //! changed while other threads call through it. While the calls of a slot are timed or noted, the slot holds a
 //! [`thunk`], which jumps on to the address that the slot would hold otherwise.
-//!
-//! Limits: x86-64 with the System V calling convention.
 
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-compile_error!("librankweave.so has entry points for x86-64 Linux only so far");
-
+use crate::arch;
 use crate::entry::next::COUNT;
 use crate::entry::{noting_thunk, thunk, timed};
 use crate::time::{self, Way};
@@ -39,11 +35,7 @@ macro_rules! entry_point {
             #[unsafe(no_mangle)]
             #[allow(non_snake_case)]
             pub(super) unsafe extern "C" fn $name() {
-                std::arch::naked_asm!(
-                    "jmp qword ptr [rip + {slots} + 8 * {index}]",
-                    slots = sym super::SLOTS,
-                    index = const $index,
-                )
+                $crate::arch::jump_through!(super::SLOTS, $index)
             }
         )*
     };
@@ -53,11 +45,7 @@ use entry_point;
 /// The stub to which slot `INDEX` points at first.
 #[unsafe(naked)]
 unsafe extern "C" fn unresolved<const INDEX: usize>() {
-    std::arch::naked_asm!(
-        "mov r11d, {index}",
-        "jmp rankweave_resolve",
-        index = const INDEX,
-    )
+    arch::unresolved!(INDEX)
 }
 
 include!(concat!(env!("OUT_DIR"), "/slots.rs"));
@@ -67,18 +55,10 @@ include!(concat!(env!("OUT_DIR"), "/slots.rs"));
 /// # Safety
 /// `address` is that of a function exported by this library.
 pub unsafe fn at(address: usize) -> Option<usize> {
-    // SAFETY: every function has at least the six bytes of an entry point (functions are aligned).
-    unsafe {
-        let code = address as *const u8;
-        // jmp qword ptr [rip + displacement]
-        if *code != 0xff || *code.add(1) != 0x25 {
-            return None;
-        }
-        let displacement = code.add(2).cast::<i32>().read_unaligned() as isize;
-        let slot = (address + 6).wrapping_add_signed(displacement);
-        let offset = slot.checked_sub(SLOTS.as_ptr() as usize)?;
-        (offset / 8 < COUNT).then_some(offset / 8)
-    }
+    // SAFETY: as the caller says.
+    let slot = unsafe { arch::slot_of(address) }?;
+    let offset = slot.checked_sub(SLOTS.as_ptr() as usize)?;
+    (offset / 8 < COUNT).then_some(offset / 8)
 }
 
 /// Points a slot that was resolved from `from` to `to`, if it holds `from`. A change of the level has priority:

@@ -1,8 +1,8 @@
 //! The target of a timed slot: code that notes when a call begins and ends.
 //!
 //! There is one thunk for each entry point, a few bytes with its number. All lead to one function that
-//! works for every prototype. MPI functions take integers and addresses only: six in registers and the
-//! others on the stack. The generator knows how many lie on the stack. They are copied below the
+//! works for every prototype. MPI functions take integers and addresses only: some in registers and the
+//! others on the stack. [`timed`] knows how many lie on the stack. They are copied below the
 //! function's own frame, where the real function expects them. The frame is described to unwinders and
 //! debuggers, because C++ exceptions pass through it.
 //!
@@ -15,16 +15,14 @@
 //! calls during the second after it began. A call that a callback makes more than a second after its outer call
 //! began counts twice.
 
+use crate::arch::{self, STRIDE};
 use crate::entry::nesting::{is_nested, is_noted};
 use crate::entry::next::COUNT;
 use crate::entry::timed;
 use crate::record::thread;
 use crate::time;
-use std::arch::global_asm;
 use std::sync::atomic::Ordering;
 
-/// Bytes of one thunk.
-const STRIDE: usize = 16;
 /// Part of the frame of `rankweave_timed`.
 #[derive(Debug)]
 #[repr(C)]
@@ -42,99 +40,11 @@ unsafe extern "C" {
     static rankweave_thunks: [u8; 0];
 }
 
-global_asm!(
-    ".pushsection .text.rankweave_timed,\"ax\",@progbits",
-    ".balign 16",
-    ".globl rankweave_thunks",
-    ".hidden rankweave_thunks",
-    ".type rankweave_thunks,@function",
-    "rankweave_thunks:",
-    ".cfi_startproc",
-    ".set rankweave_number, 0",
-    ".rept {count}",
-    ".balign 16",
-    // mov r11d, number
-    ".byte 0x41, 0xbb",
-    ".long rankweave_number",
-    "jmp rankweave_timed",
-    ".set rankweave_number, rankweave_number + 1",
-    ".endr",
-    ".cfi_endproc",
-    ".size rankweave_thunks, . - rankweave_thunks",
-    ".balign 16",
-    ".type rankweave_timed,@function",
-    "rankweave_timed:",
-    ".cfi_startproc",
-    "push rbp",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbp, -16",
-    "mov rbp, rsp",
-    ".cfi_def_cfa_register rbp",
-    "sub rsp, 112",
-    "mov [rsp], rdi",
-    "mov [rsp + 8], rsi",
-    "mov [rsp + 16], rdx",
-    "mov [rsp + 24], rcx",
-    "mov [rsp + 32], r8",
-    "mov [rsp + 40], r9",
-    "mov [rsp + 48], rax",
-    "mov edi, r11d",
-    "lea rsi, [rsp + 64]",
-    "call {begins}",
-    "mov r11, [rsp + 64]",
-    "test eax, eax",
-    "jz 3f",
-    // Arguments on the stack, from the last one on.
-    "mov rcx, [rsp + 72]",
-    "lea rax, [rcx * 8 + 8]",
-    "and rax, -16",
-    "sub rsp, rax",
-    "2:",
-    "test rcx, rcx",
-    "jz 2f",
-    "mov rdx, [rbp + rcx * 8 + 8]",
-    "mov [rsp + rcx * 8 - 8], rdx",
-    "dec rcx",
-    "jmp 2b",
-    "2:",
-    "mov rdi, [rbp - 112]",
-    "mov rsi, [rbp - 104]",
-    "mov rdx, [rbp - 96]",
-    "mov rcx, [rbp - 88]",
-    "mov r8, [rbp - 80]",
-    "mov r9, [rbp - 72]",
-    "mov rax, [rbp - 64]",
-    "call r11",
-    "mov [rbp - 112], rax",
-    "mov [rbp - 104], rdx",
-    "lea rdi, [rbp - 48]",
-    "call {ends}",
-    "mov rax, [rbp - 112]",
-    "mov rdx, [rbp - 104]",
-    ".cfi_remember_state",
-    "leave",
-    ".cfi_def_cfa rsp, 8",
-    "ret",
-    ".cfi_restore_state",
-    // Not timed: the call goes where the slot would point without the thunk.
-    "3:",
-    "mov rdi, [rsp]",
-    "mov rsi, [rsp + 8]",
-    "mov rdx, [rsp + 16]",
-    "mov rcx, [rsp + 24]",
-    "mov r8, [rsp + 32]",
-    "mov r9, [rsp + 40]",
-    "mov rax, [rsp + 48]",
-    "leave",
-    ".cfi_def_cfa rsp, 8",
-    "jmp r11",
-    ".cfi_endproc",
-    ".size rankweave_timed, . - rankweave_timed",
-    ".popsection",
+arch::thunks! {
     count = const COUNT,
     begins = sym begins,
     ends = sym ends,
-);
+}
 
 /// The thunk of an entry point.
 pub fn of(index: usize) -> *const () {
@@ -171,7 +81,7 @@ extern "C" fn ends(call: &Call) {
 /// What tests of thunks share.
 #[cfg(test)]
 pub mod testing {
-    /// Ten arguments, four of them on the stack, as MPI_Ineighbor_alltoallw has.
+    /// Ten arguments, some of them on the stack, as MPI_Ineighbor_alltoallw has.
     pub type Ten = extern "C-unwind" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
 
     /// A sum that shows which value arrived as which argument.
@@ -185,7 +95,7 @@ mod tests {
     use super::testing::sum as weighted;
     use super::*;
 
-    /// Nine arguments, three of them on the stack, as MPI_Neighbor_alltoallw has.
+    /// Nine arguments, some of them on the stack, as MPI_Neighbor_alltoallw has.
     type Nine = extern "C-unwind" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
 
     /// The sum of the arguments. With a last argument of 0 it throws; another last argument is a function that is
@@ -209,7 +119,7 @@ mod tests {
 
     fn thunk() -> Nine {
         let index = crate::entry::names::number("MPI_Neighbor_alltoallw", "", 0);
-        assert_eq!(timed::words_on_stack(index), 3);
+        assert_eq!(timed::words_on_stack(index) as usize, 9 - crate::arch::REGISTERS);
         timed::set_base(index, sum as *const ());
         // SAFETY: the thunk passes on to a function of this type.
         unsafe { std::mem::transmute(of(index)) }

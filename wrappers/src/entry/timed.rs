@@ -1,10 +1,29 @@
 //! Which entry points are timed, and the address to which a call goes after the thunk.
 
+use crate::arch::REGISTERS;
 use crate::entry::names::real_name;
 use crate::entry::next::{C_COUNT, COUNT};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 include!(concat!(env!("OUT_DIR"), "/timed.rs"));
+
+/// How a call is timed: 0 if it is not, else 1 and the number of its arguments that lie on the stack, and 128 for one
+/// whose entry has no other purpose.
+pub static TIMED: [u8; COUNT] = with_words_on_stack(ARGUMENTS);
+
+/// Takes from the numbers of arguments those in registers.
+const fn with_words_on_stack(arguments: &[u8; COUNT]) -> [u8; COUNT] {
+    let mut timed = *arguments;
+    let mut index = 0;
+    while index < COUNT {
+        let (number, only) = (arguments[index] & 127, arguments[index] & 128);
+        if number > 0 {
+            timed[index] = 1 + (number - 1).saturating_sub(REGISTERS as u8) + only;
+        }
+        index += 1;
+    }
+    timed
+}
 
 /// The address that each slot holds while its calls are not timed; null until the slot was resolved.
 pub static BASE: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];

@@ -6,7 +6,7 @@
 //! holds the address of a hidden entry point gets the value that it would have without this library:
 //! zero. The cost is one look at every relocation that names a symbol, in MPI processes only.
 //!
-//! Limits: x86-64. A pointer that a constructor copied elsewhere before this ran keeps its value.
+//! Limit: a pointer that a constructor copied elsewhere before this ran keeps its value.
 
 use crate::sys::elf::{Object, for_each_object};
 

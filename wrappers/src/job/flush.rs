@@ -214,9 +214,12 @@ extern "C" fn second_process(start: *mut libc::c_void) -> ! {
         libc::syscall(libc::SYS_setsid);
         forget_handlers();
         set_mask(0);
-        let null = libc::syscall(libc::SYS_open, c"/dev/null".as_ptr(), libc::O_RDWR, 0);
+        // Newer processors have no system calls `open` and `dup2`. If the descriptor is one of the three, `dup3` fails and
+        // leaves it as it is.
+        let here = libc::AT_FDCWD;
+        let null = libc::syscall(libc::SYS_openat, here, c"/dev/null".as_ptr(), libc::O_RDWR, 0);
         for standard in 0..3 {
-            libc::syscall(libc::SYS_dup2, null, standard);
+            libc::syscall(libc::SYS_dup3, null, standard, 0);
         }
         let mut environment: [*const libc::c_char; 1] = [std::ptr::null()];
         for file in &start.files {
@@ -251,23 +254,7 @@ unsafe extern "C" fn fork_onto(
     run: extern "C" fn(*mut libc::c_void) -> !,
     argument: *mut libc::c_void,
 ) -> i64 {
-    std::arch::naked_asm!(
-        "mov r8, rsi",
-        "mov r9, rdx",
-        "mov rsi, rdi",
-        "mov edi, {flags}",
-        "xor edx, edx",
-        "xor r10d, r10d",
-        "mov eax, {clone}",
-        "syscall",
-        "test rax, rax",
-        "jnz 2f",
-        "xor ebp, ebp",
-        "mov rdi, r9",
-        "call r8",
-        "ud2",
-        "2:",
-        "ret",
+    crate::arch::fork_onto!(
         flags = const libc::CLONE_VM | libc::CLONE_VFORK,
         clone = const libc::SYS_clone,
     )

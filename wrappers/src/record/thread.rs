@@ -1,32 +1,17 @@
 //! The state of each thread: the communicator and the datatype that it used last, and its counters.
 //!
 //! The state lies in static thread-local storage (initial-exec model), so reaching it costs two
-//! loads and no call. A preloaded library may use that model. It takes [`SIZE`] bytes of every thread.
-//! The assembler is needed because stable Rust cannot ask for the model.
+//! loads and no call. A preloaded library may use that model. It takes [`THREAD_BYTES`] bytes of every
+//! thread, which [`arch`](crate::arch) reserves.
 
+use crate::arch::{self, THREAD_BYTES};
 use crate::record::block::Block;
 use crate::record::cell::Cell;
 use crate::record::registry::Node;
 use crate::record::slot::Slot;
 use crate::record::ways::Ways;
 use crate::record::windows::Place;
-use std::arch::{asm, global_asm};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-
-/// Bytes reserved per thread; [`Thread`] must fit.
-const SIZE: usize = 128;
-
-global_asm!(
-    ".section .tbss.rankweave_thread,\"awT\",@nobits",
-    ".balign 64",
-    ".globl rankweave_thread",
-    ".hidden rankweave_thread",
-    ".type rankweave_thread,@object",
-    ".size rankweave_thread,128",
-    "rankweave_thread:",
-    ".zero 128",
-    ".previous",
-);
 
 /// State of one thread. In a new thread all fields are zero, which means that the thread has used no object
 /// yet.
@@ -65,7 +50,7 @@ pub struct Thread {
     pub inside: AtomicU32,
 }
 
-const _: () = assert!(size_of::<Thread>() <= SIZE);
+const _: () = assert!(size_of::<Thread>() <= THREAD_BYTES);
 
 impl Thread {
     /// Forgets the communicator that the thread used last. The next call then checks whether anything is
@@ -96,20 +81,9 @@ pub fn freed() {
 /// The calling thread's state.
 #[inline(always)]
 pub fn current() -> &'static Thread {
-    let address: *const Thread;
-    // SAFETY: the x86-64 TLS ABI: fs:0 holds the thread pointer, and the linker fills the GOT entry
-    // with the offset of our block, which is reserved above, aligned, zero-initialised and lives as
-    // long as the thread. Zero is a valid value of every field. The reference is used by the same
-    // thread.
-    unsafe {
-        asm!(
-            "mov {address}, qword ptr fs:[0]",
-            "add {address}, qword ptr [rip + rankweave_thread@GOTTPOFF]",
-            address = out(reg) address,
-            options(pure, nomem, nostack),
-        );
-        &*address
-    }
+    // SAFETY: the bytes are the thread's own, aligned, zero at first, and live as long as the thread. Zero is a valid
+    // value of every field. The reference is used by the same thread.
+    unsafe { &*arch::thread_state().cast::<Thread>() }
 }
 
 #[cfg(test)]

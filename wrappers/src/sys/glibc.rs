@@ -10,34 +10,18 @@
 //!   depend on libpthread, libdl or librt, because on new systems every process would load them for nothing.
 //! * Functions that glibc 2.17 lacks are made here from system calls and older functions.
 //!
-//! Limits: x86-64. The C functions that the library uses otherwise must be in libc.so.6 of glibc 2.17;
+//! Limits: the C functions that the library uses otherwise must be in libc.so.6 of glibc 2.17;
 //! `scripts/packaging/symbols.py` reads the finished file.
 
+use crate::arch::{self, STAT_LAYOUT};
 use std::arch::global_asm;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// Sends calls of each function on to the version named beside it. Without this function in the process, they
-/// return the last value.
+/// Sends calls of each function on to the version named beside it, which is that of x86-64. Without this function in the
+/// process, they return the last value.
 macro_rules! older {
     ($($name:literal $version:literal $missing:literal)*) => {$(
-        global_asm!(
-            concat!(".weak rankweave_older_", $name),
-            concat!(".symver rankweave_older_", $name, ", ", $name, "@GLIBC_", $version),
-            ".text",
-            concat!(".globl ", $name),
-            concat!(".hidden ", $name),
-            concat!(".type ", $name, ",@function"),
-            concat!($name, ":"),
-            ".cfi_startproc",
-            concat!("mov r11, qword ptr [rip + rankweave_older_", $name, "@GOTPCREL]"),
-            "test r11, r11",
-            "jz 2f",
-            "jmp r11",
-            concat!("2: mov rax, ", $missing),
-            "ret",
-            ".cfi_endproc",
-            concat!(".size ", $name, ", . - ", $name),
-        );
+        arch::older!($name arch::oldest!($version), $missing);
     )*};
 }
 
@@ -72,7 +56,7 @@ macro_rules! instead_of {
             concat!(".type ", $name, ",@function"),
             concat!($name, ":"),
             ".cfi_startproc",
-            "jmp {here}",
+            arch::jump!("{here}"),
             ".cfi_endproc",
             concat!(".size ", $name, ", . - ", $name),
             here = sym $here,
@@ -93,9 +77,6 @@ instead_of! {
     "_dl_find_object" find_object
     "__cxa_thread_atexit_impl" super::thread_key::at_exit
 }
-
-/// The layout of `struct stat` that the functions below ask for (`_STAT_VER` of x86-64).
-const STAT_LAYOUT: c_int = 1;
 
 unsafe extern "C" {
     fn __fxstat64(layout: c_int, file: c_int, stat: *mut c_void) -> c_int;
@@ -171,7 +152,7 @@ unsafe extern "C" fn pthread_sigmask(
     unsafe { *libc::__errno_location() }
 }
 
-/// `struct dl_find_object` (dlfcn.h of glibc 2.35, x86-64).
+/// `struct dl_find_object` (dlfcn.h of glibc 2.35).
 #[repr(C)]
 struct FoundObject {
     flags: u64,

@@ -24,7 +24,7 @@ global_asm!(
     ".hidden pthread_key_create",
     ".type pthread_key_create,@function",
     "pthread_key_create:",
-    "jmp {create}",
+    crate::arch::jump!("{create}"),
     ".size pthread_key_create, . - pthread_key_create",
     create = sym create,
 );

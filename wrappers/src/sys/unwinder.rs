@@ -6,7 +6,7 @@
 //! look up the sizes of registers in a table, which an unwinder fills when it unwinds for the first time. This
 //! unwinder has not unwound anything before. With an empty table it would end the process.
 //!
-//! Limit: both unwinders must describe a frame in the same way. All versions of libgcc for x86-64 do.
+//! Limit: both unwinders must describe a frame in the same way. All versions of libgcc for a processor do.
 
 use libc::{c_int, c_void};
 use std::sync::Once;

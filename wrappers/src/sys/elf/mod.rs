@@ -3,7 +3,7 @@
 //! Everything is read from memory, as the loader left it; no file is opened. The program, its
 //! libraries and this library are looked at in the same way.
 //!
-//! Limits: x86-64 (relocations of the `Rela` kind, psABI table 4.9).
+//! Limits: 64 bits, relocations of the `Rela` kind.
 
 mod object;
 mod reference;

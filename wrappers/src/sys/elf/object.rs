@@ -1,6 +1,7 @@
 //! The tables of one mapped object: dynamic section, symbols and their hash tables, relocations.
 
 use super::reference::{Reference, page};
+use crate::arch::{R_ADDRESS, R_GLOB_DAT, R_JUMP_SLOT};
 use std::ffi::CStr;
 use std::ops::Range;
 
@@ -14,11 +15,6 @@ const DT_JMPREL: usize = 23;
 const DT_GNU_HASH: usize = 0x6fff_fef5;
 const DT_RELACOUNT: usize = 0x6fff_fff9;
 const STB_WEAK: u8 = 2;
-
-/// A relocation that puts the plain address of a symbol into a word of data.
-const R_64: u32 = 1;
-const R_GLOB_DAT: u32 = 6;
-const R_JUMP_SLOT: u32 = 7;
 
 /// Hash of a name as in DT_GNU_HASH.
 pub fn gnu_hash(name: &[u8]) -> u32 {
@@ -162,7 +158,7 @@ impl Object {
                     let relocation = &*(*table as *const libc::Elf64_Rela).add(k);
                     let kind = relocation.r_info as u32;
                     let linkage = matches!(kind, R_GLOB_DAT | R_JUMP_SLOT);
-                    if !(linkage || kind == R_64) || relocation.r_addend != 0 {
+                    if !(linkage || kind == R_ADDRESS) || relocation.r_addend != 0 {
                         return None;
                     }
                     let index = (relocation.r_info >> 32) as usize;
