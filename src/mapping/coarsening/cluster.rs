@@ -4,7 +4,7 @@
 //! the highest rating w²/(size·size): the rating "expansion*2" of Holtgrewe, Sanders, Schulz (2010),
 //! which prefers heavy edges between light vertices.
 
-use crate::mapping::engine::{Csr, Rng, emptied, refill, roomy, visiting_order};
+use crate::mapping::engine::{Csr, Rng, ask_for, emptied, refill, roomy, visiting_order};
 
 /// Bounds of one round of clustering.
 #[derive(Debug, Clone, Copy)]
@@ -68,9 +68,16 @@ impl Clusterer {
     /// Every vertex that is on its own joins the best cluster beside it.
     #[inline(always)]
     fn join(&mut self, graph: &Csr, limits: ClusterLimits, alike: impl Fn(usize, usize) -> bool) {
+        /// Rows that are asked for ahead of their turn.
+        const AHEAD: usize = 12;
         let (leader, load) = (&mut self.leader[..], &mut self.load[..]);
-        for &v in &self.order {
+        for (k, &v) in self.order.iter().enumerate() {
             let v = v as usize;
+            if let Some(&soon) = self.order.get(k + AHEAD) {
+                let at = graph.offsets[soon as usize] as usize;
+                ask_for(&graph.targets[at..]);
+                ask_for(&graph.weights[at..]);
+            }
             if std::mem::replace(&mut self.settled[v], true) {
                 continue;
             }
