@@ -4,7 +4,7 @@
 //! the highest rating w²/(size·size): the rating "expansion*2" of Holtgrewe, Sanders, Schulz (2010),
 //! which prefers heavy edges between light vertices.
 
-use crate::mapping::engine::{Csr, Rng, ask_for, emptied, refill, roomy, visiting_order};
+use crate::mapping::engine::{Csr, Rng, emptied, refill, roomy, visiting_order};
 
 /// Bounds of one round of clustering.
 #[derive(Debug, Clone, Copy)]
@@ -74,9 +74,7 @@ impl Clusterer {
         for (k, &v) in self.order.iter().enumerate() {
             let v = v as usize;
             if let Some(&soon) = self.order.get(k + AHEAD) {
-                let at = graph.offsets[soon as usize] as usize;
-                ask_for(&graph.targets[at..]);
-                ask_for(&graph.weights[at..]);
+                graph.arcs.ask_for(graph.offsets[soon as usize]);
             }
             if std::mem::replace(&mut self.settled[v], true) {
                 continue;

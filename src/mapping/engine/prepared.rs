@@ -109,7 +109,8 @@ impl<'a, 'b> Prepared<'a, 'b> {
     /// A lower bound of the cost where all distances are at least 1: every pair at distance 1. It is only
     /// useful for grids; a tree reaches it only if all tasks fit in one group.
     pub(crate) fn least(&self) -> i128 {
-        self.graph.weights.iter().map(|&w| i128::from(w)).sum::<i128>() / 2
+        let arcs = self.graph.arcs.iter(0..self.graph.arcs.len());
+        arcs.map(|(_, w)| i128::from(w)).sum::<i128>() / 2
     }
 
     /// True if no mapping costs less than this one: all tasks that exchange data are at distance 1, and no two
@@ -135,11 +136,12 @@ impl<'a, 'b> Prepared<'a, 'b> {
     fn count_pairs(&mut self) {
         for v in 0..self.graph.len() {
             for k in self.graph.range(v) {
-                let (a, b) = (self.task(v), self.task(self.graph.targets[k] as usize));
-                self.graph.weights[k] = self.problem.traffic().map_or(2, |traffic| {
+                let (a, b) = (self.task(v), self.task(self.graph.arcs.target(k) as usize));
+                let weight = self.problem.traffic().map_or(2, |traffic| {
                     let used = |i, j| i64::from(!traffic.get(i, j).is_zero());
                     (used(a, b) + used(b, a)).max(1)
                 });
+                self.graph.arcs.set_weight(k, weight);
             }
         }
     }
