@@ -33,6 +33,13 @@ impl Scale {
         Scale { weight_shift, distance_shift }
     }
 
+    /// The same for large graphs: all sums of weights fit into 32 bits, too, which halves the memory of the weights.
+    pub(crate) fn narrow(total_weight: u128, max_distance: u64) -> Self {
+        let scale = Self::new(total_weight, max_distance);
+        let bits = 128 - total_weight.leading_zeros();
+        Scale { weight_shift: scale.weight_shift.max(bits.saturating_sub(32)), ..scale }
+    }
+
     #[inline]
     pub(crate) fn weight(self, w: u64) -> i64 {
         ((w >> self.weight_shift.min(63)) as i64).max(1)
@@ -250,6 +257,8 @@ mod tests {
         let sum = i128::from(huge.weight(u64::MAX)) * 1000 * i128::from(huge.distance(u64::MAX));
         assert!(sum < 1 << 60, "{sum}");
         assert_eq!(huge.weight(1), 1);
+        assert_eq!(Scale::narrow(u128::from(u32::MAX), 1000).weight(7), 7);
+        assert!(Scale::narrow(1 << 50, 1000).weight(1 << 50) < 1 << 32);
     }
 
     #[test]

@@ -7,6 +7,10 @@ use crate::mapping::{Objective, Problem};
 /// Problems above this size are renumbered for locality.
 const RENUMBER_FROM: usize = 8192;
 
+/// Problems above this size are searched with weights of 32 bits. Of weights that need more, the search sees the upper
+/// bits. No exact search handles so many tasks, and the answers are evaluated with the weights of the problem.
+const NARROW_FROM: usize = 65_536;
+
 /// Scaled graph, sorted places, distances.
 pub(crate) struct Prepared<'a, 'b> {
     pub(crate) problem: &'b Problem<'a>,
@@ -40,7 +44,9 @@ impl<'a, 'b> Prepared<'a, 'b> {
 
     fn numbered(problem: &'b Problem<'a>, anew: bool) -> Self {
         let graph = problem.graph();
-        let scale = Scale::new(graph.total_weight(), largest_distance(problem));
+        let narrow = anew && problem.tasks() > NARROW_FROM;
+        let scale = if narrow { Scale::narrow } else { Scale::new };
+        let scale = scale(graph.total_weight(), largest_distance(problem));
         let (csr, order) = if anew {
             let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
             (csr, Some(order))

@@ -29,7 +29,14 @@ pub(crate) fn multisect(
     let mut task_at = vec![0u32; graph.len()];
     let threads = bisector.budget.threads();
     let run = Run { places, effort: bisector.effort, rng, placed: AtomicU64::new(0) };
-    let part = Part { graph: Cow::Borrowed(graph), members, left: None, lo: 0, level: 0, out: &mut task_at };
+    let part = Part {
+        graph: Cow::Borrowed(graph),
+        members,
+        left: None,
+        lo: 0,
+        level: 0,
+        out: &mut task_at,
+    };
     run.group(part, bisector, threads);
     let mut answer = vec![0u32; graph.len()];
     for (k, &task) in task_at.iter().enumerate() {
