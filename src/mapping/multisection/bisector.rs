@@ -26,7 +26,8 @@ pub(crate) struct BisectEffort {
     pub(crate) share: usize,
     /// For large problems: FM gives up sooner on small graphs.
     pub(crate) hurried: bool,
-    /// For large problems: the bisections of both sides start from the clusters of the bisection above them.
+    /// For large problems: the bisections of both sides start from the clusters of the bisection above them, and FM
+    /// tries only vertices at the cut while these suffice.
     pub(crate) inherits: bool,
 }
 
@@ -165,6 +166,7 @@ impl Bisector {
             slack: heaviest.max(if finest { 2 } else { 1 }),
             patience,
             passes: self.effort.passes,
+            tries_all: !self.effort.inherits,
         }
     }
 

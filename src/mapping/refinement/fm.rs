@@ -43,10 +43,11 @@ impl BisectionRefiner for Fm {
         refill(&mut self.gain, n, 0);
         refill(&mut self.state, n, 0);
         self.boundary.clear();
+        let all = limits.tries_all && limits.excess(b) > 0;
         let biased = !graph.bias.is_empty();
         for v in 0..n {
-            if near_cut(v) || graph.degree(v) == 0 || biased {
-                self.look(graph, b, v, false);
+            if all || near_cut(v) || graph.degree(v) == 0 || biased {
+                self.look(graph, b, v, all);
             }
         }
         for _ in 0..limits.passes {
