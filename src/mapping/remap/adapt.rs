@@ -18,7 +18,7 @@ use super::{NONE, OldPlaces, Previous, Remapped, check, remap};
 use crate::base::error::Result;
 use crate::mapping::engine::{Placement, Prepared};
 use crate::mapping::refinement::{TABU_PLACES, with_near};
-use crate::mapping::{Budget, Mapper, Objective, Outcome, Preset, Problem};
+use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
 use crate::matrix::{Graph, TrafficSketch, difference};
 
 /// The largest part of the traffic that may have changed, in squares of the weights.
@@ -92,9 +92,7 @@ pub fn adapt(
     let price = prepared.scale.price(previous.migration_cost);
     let mut placement = Placement::new(before.clone(), problem.places().len());
     let change = with_near!(&prepared, d, near => {
-        // A mapping of the preset `fast` is far from a local optimum. All steps to it would take as long as a search.
-        let tries = if problem.preset() == Preset::Fast { 8 } else { 1000 } * problem.tasks() as u64;
-        let search = PricedSearch { prepared: &prepared, old: &old, price, budget, tries, awake };
+        let search = PricedSearch { prepared: &prepared, old: &old, price, budget, awake };
         search.run(d, near, &mut placement)
     });
     let outcome = |places| {

@@ -68,9 +68,7 @@ pub(super) fn settle(
     let start = prepared.by_vertex(place_of);
     with_near!(prepared, d, near => {
         let mut placement = Placement::new(start, old.slot_place.len());
-        let tries = 1000 * placement.place_of.len() as u64;
-        let search = PricedSearch { prepared, old, price, budget, tries, awake: None };
-        search.run(d, near, &mut placement);
+        PricedSearch { prepared, old, price, budget, awake: None }.run(d, near, &mut placement);
         prepared.by_task(placement.place_of)
     })
 }
@@ -81,8 +79,6 @@ pub(super) struct PricedSearch<'a, 'p, 'q> {
     pub(super) old: &'a OldPlaces,
     pub(super) price: i64,
     pub(super) budget: &'a Budget,
-    /// Moves that may be tried.
-    pub(super) tries: u64,
     /// By vertex: whether it is looked at from the start, or only once its surroundings change. `None` stands for all
     /// vertices from the start.
     pub(super) awake: Option<Vec<bool>>,
@@ -96,12 +92,13 @@ impl PricedSearch<'_, '_, '_> {
         near: &N,
         placement: &mut Placement,
     ) -> i128 {
-        let PricedSearch { prepared, old, price, budget, mut tries, ref awake } = *self;
+        let PricedSearch { prepared, old, price, budget, ref awake } = *self;
         let graph = &prepared.graph;
         let n = graph.len();
         let pinned = |v: usize| prepared.pinned.get(v).copied().unwrap_or(false);
         let mut queued = awake.clone().unwrap_or_else(|| vec![true; n]);
         let mut queue: VecDeque<u32> = (0..n as u32).filter(|&v| queued[v as usize]).collect();
+        let mut tries = 1000 * n as u64;
         let (mut visits, mut change) = (0u32, 0);
         let mut tried: Vec<*const u32> = Vec::new();
         while let Some(u) = queue.pop_front() {
