@@ -51,6 +51,7 @@ pub fn gpu_system(bytes: &[u8]) {
     let is_one = GpuSystem::is_one(text);
     let Ok(system) = GpuSystem::parse(text) else { return };
     assert!(is_one && !system.cpus.is_empty() && system.devices.len() <= 4096);
+    assert_eq!(system.missing().is_some(), system.cpus.iter().any(|cpu| cpu.pus.is_empty()));
     assert!(
         system
             .devices

@@ -68,6 +68,9 @@ fn tree_of(parts: &[Arc<dyn Topology>]) -> Option<Tree> {
     trees.iter().for_each(|tree| begins.push(begins[begins.len() - 1] + tree.slots()));
     let switch_name = |level: usize, slot: usize| {
         let part = begins.partition_point(|&begin| begin <= slot) - 1;
+        if level == 0 {
+            return Some(format!("cluster{}", part + 1));
+        }
         let level = level.checked_sub(1 + deepest.len() - trees[part].levels())?;
         trees[part].switch_name(level, slot - begins[part]).map(String::from)
     };
@@ -106,7 +109,7 @@ mod tests {
             [(0, 1), (0, 3), (4, 5), (0, 4)].map(|(a, b)| tree.distance(a, b)),
             [2, 4, 2, 6]
         );
-        assert_eq!(tree.slot_name(4), Some("b0"));
+        assert_eq!((tree.slot_name(4), tree.switch_name(0, 4)), (Some("b0"), Some("cluster2")));
         assert!(all.shape().contains("2 [[cluster]] entries are joined"), "{}", all.shape());
     }
 

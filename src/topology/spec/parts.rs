@@ -78,3 +78,52 @@ fn root(parent: &mut [usize], mut v: usize) -> usize {
     }
     v
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hosts `n0` to `n9`, one switch for each of them, and links between switches.
+    fn fabric(cables: &[(usize, usize)]) -> (Vec<Option<String>>, Vec<(usize, usize)>) {
+        let names = (0..20).map(|v| (v < 10).then(|| format!("n{v}"))).collect();
+        let links = (0..10).map(|v| (v, v + 10));
+        (names, links.chain(cables.iter().map(|&(a, b)| (a + 10, b + 10))).collect())
+    }
+
+    proptest::proptest! {
+        /// The part that is used is connected to no other vertex, and no part has more of the wanted hosts.
+        #[test]
+        fn one_whole_part_with_most_wanted_hosts_is_used(
+            cables in proptest::collection::vec((0usize..10, 0usize..10), 0..12),
+            wanted in proptest::collection::vec(0usize..12, 0..6),
+        ) {
+            let (names, links) = fabric(&cables);
+            let wanted: Vec<String> = wanted.iter().map(|k| format!("n{k}.site.org")).collect();
+            let chosen = choose(&names, links.iter().copied(), &wanted);
+            proptest::prop_assert!(links.iter().all(|&(a, b)| chosen.is_in[a] == chosen.is_in[b]));
+            let used = (0..10).filter(|&v| chosen.is_in[v]).count();
+            proptest::prop_assert!(used > 0);
+            proptest::prop_assert_eq!(chosen.left_out.is_some(), used < 10);
+            let sought = |inside: &dyn Fn(usize) -> bool| {
+                let is_there = |v: usize| inside(v) && v < 10;
+                let found = |name: &&String| (0..10).any(|v| is_there(v) && **name == format!("n{v}.site.org"));
+                wanted.iter().filter(found).count()
+            };
+            let own = sought(&|v| chosen.is_in[v]);
+            // Any other part, found by another search: all that one of its hosts reaches.
+            for begin in (0..10).filter(|&v| !chosen.is_in[v]) {
+                let mut reached = [false; 20];
+                reached[begin] = true;
+                for _ in 0..20 {
+                    for &(a, b) in &links {
+                        let either = reached[a] || reached[b];
+                        (reached[a], reached[b]) = (either, either);
+                    }
+                }
+                let other = sought(&|v| reached[v]);
+                let hosts = (0..10).filter(|&v| reached[v]).count();
+                proptest::prop_assert!((other, hosts) <= (own, used));
+            }
+        }
+    }
+}
