@@ -37,6 +37,9 @@ _rankweave() {
             rankweave,export)
                 cmd="rankweave__subcmd__export"
                 ;;
+            rankweave,gc)
+                cmd="rankweave__subcmd__gc"
+                ;;
             rankweave,import)
                 cmd="rankweave__subcmd__import"
                 ;;
@@ -80,7 +83,7 @@ _rankweave() {
 
     case "${cmd}" in
         rankweave)
-            opts="-h -V --help --version run show report map eval verify topo list use rm recover import export check compare doctor env completions man"
+            opts="-h -V --help --version run show report map eval verify topo list use rm gc recover import export check compare doctor env completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -463,6 +466,52 @@ _rankweave() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rankweave__subcmd__gc)
+            opts="-h --older-than --most-records --most-bytes --program --tasks --since --before --dry-run --json --store --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --older-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --most-records)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --most-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tasks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --before)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rankweave__subcmd__import)
             opts="-h --key --from --store --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -490,13 +539,33 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__list)
-            opts="-h --store --all --json --help"
+            opts="-h --store --all --program --tasks --since --before --most --verify --json --csv --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tasks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --before)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --most)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -36,6 +36,7 @@ complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "topo" -d 'Show 
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "list" -d 'List the records in the store, the newest first'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "use" -d 'Choose the record that launches of a program use'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "rm" -d 'Remove records from the store'
+complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "gc" -d 'Remove old records by age, number or size'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "recover" -d 'Recover matrices of programs that were killed or exited early'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "import" -d 'Put a matrix of another tool into the store'
 complete -c rankweave -n "__fish_rankweave_needs_command" -f -a "export" -d 'Write a matrix, or the order of ranks, for another tool'
@@ -213,13 +214,31 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l kept -d 'Li
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l forget -d 'Remove the networks that are kept in the store'
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l program -d 'Only records of these programs' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l tasks -d 'Only records with so many tasks: a number, or a range such as 64-512' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l since -d 'Only records that are not older: a date such as 2026-11-25 (UTC), or an age such as 36h, 7d or 8w' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l before -d 'Only records that are older: a date such as 2026-11-25 (UTC), or an age such as 36h, 7d or 8w' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l most -d 'At most so many records, the newest' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l all -d 'Also list the records that are not in use'
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l verify -d 'Read the records to their end, and list only those that cannot be read'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l json -d 'Print the list as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand list" -l csv -d 'Print the list as CSV, one record on each line'
 complete -c rankweave -n "__fish_rankweave_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand use" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand use" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l older-than -d 'Remove records that are older, such as 36h, 90d or 26w' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l most-records -d 'Keep at most so many records, the newest' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l most-bytes -d 'Keep the newest records whose files together have at most so many bytes, such as 500M, 20G or 1T' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l program -d 'Only records of these programs' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l tasks -d 'Only records with so many tasks: a number, or a range such as 64-512' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l since -d 'Only records that are not older: a date such as 2026-11-25 (UTC), or an age such as 36h, 7d or 8w' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l before -d 'Only records that are older: a date such as 2026-11-25 (UTC), or an age such as 36h, 7d or 8w' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l store -d 'Directory where matrices are kept between launches' -r -F
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l dry-run -d 'Only say what would be removed'
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l json -d 'Print what was removed as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l job -d 'Only the job whose number (hexadecimal) begins with ID' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l list -d 'List the files and records that can be recovered, and change nothing'

@@ -76,7 +76,7 @@ fn lsf(list: &str) -> Result<Allocation> {
         let [name, ranks] = pair else { return Err(at(wrong("a host has no number of ranks"))) };
         push(&mut entries, name, Some(count(ranks).map_err(at)?)).map_err(at)?;
     }
-    Ok(Allocation { entries, source: "LSB_MCPU_HOSTS".into() })
+    Ok(Allocation { entries, source: "LSB_MCPU_HOSTS".into(), has_limits: false })
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ mod tests {
     fn hosts(list: &[(&str, u32)]) -> Hosts {
         let entry =
             |&(name, ranks): &(&str, u32)| HostEntry { name: name.into(), ranks: Some(ranks) };
-        Allocation { entries: list.iter().map(entry).collect(), source: String::new() }
+        Allocation { entries: list.iter().map(entry).collect(), ..Allocation::default() }
             .hosts()
             .unwrap()
     }

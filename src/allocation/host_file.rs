@@ -35,7 +35,7 @@ fn each_line(
     }
     match entries.is_empty() {
         true => Err(wrong("the file names no host").at(source)),
-        false => Ok(Allocation { entries, source: source.into() }),
+        false => Ok(Allocation { entries, source: source.into(), has_limits: false }),
     }
 }
 
@@ -49,6 +49,7 @@ fn without_user(word: &str) -> &str {
 /// Errors: no host, a name that is none, hosts that are left out (`^host`) or given relative to an allocation
 /// (`+n1`), a number of slots that is none.
 pub fn open_mpi(text: &str, source: &str) -> Result<Allocation> {
+    let mut has_limits = false;
     let mut allocation = each_line(text, source, |line, entries| {
         let spaced = line.replace(['=', ','], " = ");
         let mut words = spaced.split_whitespace();
@@ -61,8 +62,10 @@ pub fn open_mpi(text: &str, source: &str) -> Result<Allocation> {
         let slots = value(&["slots", "count", "cpu", "cpus"]).map(count).transpose()?;
         let most = value(&["max_slots", "max-slots", "slots_max", "slots-max"]);
         let most = most.map(count).transpose()?;
+        has_limits |= most.is_some();
         push(entries, name, slots.or(most))
     })?;
+    allocation.has_limits = has_limits;
     // A host that is listed several times without slots takes one rank for each line.
     let mut times: HashMap<String, usize> = HashMap::new();
     for entry in &allocation.entries {

@@ -51,7 +51,7 @@ pub fn of_slurm(list: &str, source: &str) -> Result<Allocation> {
 fn allocation(entries: Vec<HostEntry>, source: &str) -> Result<Allocation> {
     match entries.is_empty() {
         true => Err(wrong("the list names no host").at(source)),
-        false => Ok(Allocation { entries, source: source.into() }),
+        false => Ok(Allocation { entries, source: source.into(), has_limits: false }),
     }
 }
 

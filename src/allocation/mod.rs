@@ -33,6 +33,8 @@ pub struct Allocation {
     pub entries: Vec<HostEntry>,
     /// The description that they are from, for messages, such as `--hostfile hosts`.
     pub source: String,
+    /// Some host has a largest number of ranks beside its usual one (`max_slots`).
+    pub has_limits: bool,
 }
 
 /// A list of hosts in which each occurs once.
@@ -99,7 +101,7 @@ impl Allocation {
     pub fn with_ranks_per_host(&self, ranks: u32) -> Result<Allocation> {
         let names = self.hosts()?.names.into_iter();
         let entries = names.map(|name| HostEntry { name, ranks: Some(ranks) }).collect();
-        Ok(Allocation { entries, source: self.source.clone() })
+        Ok(Allocation { entries, source: self.source.clone(), has_limits: self.has_limits })
     }
 }
 
@@ -149,13 +151,13 @@ mod tests {
     fn a_host_is_known_by_its_short_name() {
         let entry = |name: &str, ranks| HostEntry { name: name.into(), ranks };
         let entries = vec![entry("a.site", Some(2)), entry("b", Some(1)), entry("A", Some(3))];
-        let allocation = Allocation { entries, source: String::new() };
+        let allocation = Allocation { entries, ..Allocation::default() };
         let hosts = allocation.hosts().unwrap();
         assert_eq!(hosts.names, ["a.site", "b"]);
         assert_eq!(hosts.totals(), Some(vec![5, 1]));
         let even = allocation.with_ranks_per_host(4).unwrap().hosts().unwrap();
         assert_eq!(even.totals(), Some(vec![4, 4]));
-        let open = Allocation { entries: vec![entry("a", None)], source: String::new() };
+        let open = Allocation { entries: vec![entry("a", None)], ..Allocation::default() };
         assert_eq!(open.hosts().unwrap().totals(), None);
     }
 
@@ -164,7 +166,7 @@ mod tests {
         let of = |names: &[&str]| {
             let entry = |name: &&str| HostEntry { name: (*name).into(), ranks: Some(2) };
             let entries = names.iter().map(entry).collect();
-            Allocation { entries, source: "--host".into() }.hosts()
+            Allocation { entries, source: "--host".into(), has_limits: false }.hosts()
         };
         for names in [&["n0.east", "n0.west", "b"][..], &["n0", "n0.east", "b", "n0.west"]] {
             let said = of(names).unwrap_err().to_string();

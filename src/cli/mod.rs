@@ -19,8 +19,8 @@ use crate::base::error::{ErrorKind, Result};
 use arguments::{setting_files, spelling};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use commands::{
-    check, compare, doctor, documents, environment, eval, exchange, map, recover, report, run,
-    show, stored, topo, verify,
+    check, compare, doctor, documents, environment, eval, exchange, gc, list, map, recover, report,
+    run, show, stored, topo, verify,
 };
 use console::Exit;
 use std::process::ExitCode;
@@ -76,9 +76,10 @@ enum Command {
     Eval(eval::Args),
     Verify(verify::Args),
     Topo(topo::Args),
-    List(stored::ListArgs),
+    List(list::ListArgs),
     Use(stored::UseArgs),
     Rm(stored::RemoveArgs),
+    Gc(gc::Args),
     Recover(recover::Args),
     Import(exchange::ImportArgs),
     Export(exchange::ExportArgs),
@@ -103,6 +104,7 @@ impl Command {
             Command::List(args) => args.execute(),
             Command::Use(args) => args.execute(),
             Command::Rm(args) => args.execute(),
+            Command::Gc(args) => args.execute(),
             Command::Recover(args) => args.execute(),
             Command::Import(args) => args.execute(),
             Command::Export(args) => args.execute(),

@@ -3,7 +3,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::numbering::by_first_appearance;
 use crate::options::Settings;
-use crate::sources::{Host, HostNetwork};
+use crate::sources::{self, Host, HostNetwork};
 use crate::store::Placement;
 use crate::topology::{self, Topology};
 use std::sync::Arc;
@@ -33,23 +33,30 @@ impl UserTopology {
     }
 
     /// The network that the settings give, if its slots have the names of the nodes. `None` if they give none, if
-    /// they list the slots of the processes, or if a node is not among its hosts.
+    /// they list the slots of the processes, or if a node is not among its hosts. Of a fabric in several parts, half of
+    /// the nodes are enough: the others are in parts that no link connects.
     ///
-    /// Errors: a specification that cannot be read.
+    /// Errors: a specification that cannot be read, or whose hosts have no names.
     pub fn by_host_name(
         settings: &Settings,
         placement: Option<&Placement>,
     ) -> Option<Result<HostNetwork>> {
         let specification = settings.topology.as_ref()?;
         let placement = placement.filter(|_| settings.slots.is_none())?;
-        let topology: Arc<dyn Topology> = match topology::parse(specification) {
+        let hosts = Host::all_of(placement);
+        let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
+        let topology: Arc<dyn Topology> = match topology::parse_for(specification, &names) {
             Ok(topology) => topology.into(),
             Err(error) => return Some(Err(error)),
         };
         topology.slot_name(0)?;
-        let hosts = Host::all_of(placement);
+        if topology.nameless() {
+            return Some(Err(sources::nameless(specification)));
+        }
         let network = HostNetwork::by_name(topology, &hosts, specification.clone());
-        (network.known() == hosts.len() && !hosts.is_empty()).then_some(Ok(network))
+        let in_parts = network.topology.left_out().is_some() && 2 * network.known() >= hosts.len();
+        let is_found = network.known() == hosts.len() || in_parts;
+        (is_found && !hosts.is_empty()).then_some(Ok(network))
     }
 
     /// The names that records give to the nodes.
@@ -120,6 +127,33 @@ mod tests {
     fn without_a_list_processes_sit_on_the_slots_of_their_numbers() {
         assert_eq!(read("tree:2:2", None, 3).unwrap().slots, [0, 1, 2]);
         assert!(UserTopology::read(&Settings::default(), 3).is_none());
+    }
+
+    #[test]
+    fn nodes_in_a_part_of_the_fabric_that_is_not_used_are_not_described() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cables.txt");
+        std::fs::write(&path, "s n0\ns n1\nt n2\ns t\nmgmt n9\nmgmt pdu\n").unwrap();
+        let settings = Settings {
+            topology: Some(format!("cabling:{}", path.display())),
+            ..Settings::default()
+        };
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+            let nodes = (0..names.len() as u32).collect();
+            UserTopology::by_host_name(&settings, Some(&Placement::of_nodes(nodes, names)))
+        };
+        let found = of(&["n0", "n1", "n2", "n9"]).unwrap().unwrap();
+        assert_eq!((found.known(), found.host_of_node[3]), (3, None));
+        assert!(of(&["n0", "x", "y"]).is_none());
+        assert_eq!(of(&["n9", "pdu"]).unwrap().unwrap().known(), 2);
+        let ib = "Switch 8 \"S-1\"\n[1] \"H-1\"[1] # \"MT4129\"\n";
+        std::fs::write(&path, ib).unwrap();
+        let settings =
+            Settings { topology: Some(format!("ib:{}", path.display())), ..Settings::default() };
+        let places = Placement::of_nodes(vec![0], vec!["n0".into()]);
+        let error = UserTopology::by_host_name(&settings, Some(&places)).unwrap().err().unwrap();
+        assert!(error.to_string().contains("no host is named"), "{error}");
     }
 
     #[test]

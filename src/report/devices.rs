@@ -88,6 +88,7 @@ impl MachineDevices {
         let mut out = String::new();
         let mut row = |[name, bus, pus, last]: [&str; 4]| {
             let name = printable(name);
+            let pus = if pus.is_empty() { "not known" } else { pus };
             out.push_str(format!("  {name:<18}  {bus:<12}  {pus:<16}  {last}").trim_end());
             out.push('\n');
         };

@@ -10,7 +10,7 @@
 use super::source::Surroundings;
 use super::{Host, HostNetwork};
 use crate::base::clock::since_1970;
-use crate::base::error::Result;
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file::FileIdentity;
 use crate::store::{KeptNetwork, NetworkQuestion, Store};
 use crate::topology::{self, NetworkPart, READERS, Topology};
@@ -51,6 +51,9 @@ impl Description<'_> {
             return Ok(network);
         }
         let whole = HostNetwork::by_name(self.read(surroundings)?.into(), hosts, origin);
+        if whole.known() == 0 && whole.topology.nameless() {
+            return Err(nameless(&whole.topology.name()));
+        }
         let Some(question) = question else { return Ok(Some(whole).filter(|w| w.known() > 0)) };
         let Some(kept) = part(&whole, hosts, &question) else {
             return Ok(Some(whole));
@@ -63,7 +66,7 @@ impl Description<'_> {
 
     fn read(self, surroundings: &Surroundings) -> Result<Box<dyn Topology>> {
         match self {
-            Description::Text(text) => topology::parse(text),
+            Description::Text(text) => topology::parse_for(text, &surroundings.names()),
             Description::File(file) => {
                 topology::read_fabric_of(&file.display().to_string(), &surroundings.names())
             }
@@ -111,6 +114,17 @@ impl Description<'_> {
     }
 }
 
+/// Why no node of a launch is found in a fabric whose adapters have no names of hosts.
+pub fn nameless(description: &str) -> Error {
+    let what = "no host is named: the adapters have no description, or only that of their firmware, so that the nodes \
+                of a launch cannot be found in this fabric";
+    Error::new(ErrorKind::Infeasible, what).at(description).advise(
+        "let the nodes describe their adapters (rdma-ndd, which writes 'HOST DEVICE'), or give the names with \
+         'ibnetdiscover --node-name-map FILE', and save its output again; 'rankweave topo --topology' shows the \
+         structure of the file as it is",
+    )
+}
+
 /// All that a host is looked for by.
 fn name_of(host: &Host) -> String {
     format!("{}\n{}", host.name, host.position)
@@ -137,7 +151,7 @@ fn part(whole: &HostNetwork, hosts: &[Host], question: &NetworkQuestion) -> Opti
         true => None,
         false => Some(NetworkPart::of(whole.topology.as_ref(), &kept_slots)?),
     };
-    Some(KeptNetwork { number_of_host, part })
+    Some(KeptNetwork { number_of_host, part, remark: whole.remark.clone() })
 }
 
 /// The network of the hosts in a kept answer: `Some(None)` if it has none of them, `None` if the answer cannot be
@@ -165,5 +179,6 @@ fn of_kept(
     };
     let host_of_node: Option<Vec<Option<usize>>> = hosts.iter().map(slot).collect();
     let host_of_node = host_of_node?;
-    Some(Some(HostNetwork { topology, host_of_node, origin: origin.into() }))
+    let remark = kept.remark.clone();
+    Some(Some(HostNetwork { topology, host_of_node, origin: origin.into(), remark }))
 }

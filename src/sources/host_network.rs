@@ -13,6 +13,8 @@ pub struct HostNetwork {
     pub host_of_node: Vec<Option<usize>>,
     /// Where it comes from, as a user knows it: `Slurm (SLURM_TOPOLOGY_ADDR)`.
     pub origin: String,
+    /// What of the description is not used, and why, in a sentence; empty if all of it is.
+    pub remark: String,
 }
 
 impl HostNetwork {
@@ -24,7 +26,8 @@ impl HostNetwork {
             index.find(&host.name).or_else(|| by_position().filter(|_| !host.position.is_empty()))
         };
         let host_of_node = hosts.iter().map(slot).collect();
-        HostNetwork { topology, host_of_node, origin }
+        let remark = topology.left_out().unwrap_or_default().to_string();
+        HostNetwork { topology, host_of_node, origin, remark }
     }
 
     /// The number of nodes that the network has.
@@ -34,6 +37,13 @@ impl HostNetwork {
 
     /// The network in a few words: `4 switches at 1 level above 16 nodes`.
     pub fn shape(&self) -> String {
+        match self.remark.is_empty() {
+            true => self.switches(),
+            false => format!("{}; {}", self.switches(), self.remark),
+        }
+    }
+
+    fn switches(&self) -> String {
         let (known, all) = (self.known(), self.host_of_node.len());
         let missing = match all - known {
             0 => String::new(),

@@ -37,7 +37,12 @@ impl Source for Measured {
         };
         let topology: Arc<dyn Topology> = Arc::new(tree);
         let host_of_node = (0..surroundings.hosts.len()).map(Some).collect();
-        Ok(Answer::Network(HostNetwork { topology, host_of_node, origin: "measured".into() }))
+        Ok(Answer::Network(HostNetwork {
+            topology,
+            host_of_node,
+            origin: "measured".into(),
+            remark: String::new(),
+        }))
     }
 }
 

@@ -10,6 +10,7 @@ mod fabric_files;
 mod flat;
 mod host;
 mod host_network;
+mod joined;
 mod measured;
 mod name_pattern;
 mod names;
@@ -22,6 +23,7 @@ mod source;
 mod tests;
 mod tree_of_names;
 
+pub use description::nameless;
 pub use flat::Flat;
 pub use host::Host;
 pub use host_network::HostNetwork;
@@ -64,8 +66,10 @@ pub struct Report {
 pub struct Choice {
     /// The network that is used; `None`: all nodes are equally far from each other.
     pub network: Option<HostNetwork>,
-    /// What each source answered, in the order of trust. Sources after the one that is used are not asked.
+    /// What each source answered, in the order of trust, and why the others were not asked.
     pub reports: Vec<Report>,
+    /// No source may be asked (`--network off`).
+    pub is_off: bool,
 }
 
 impl Choice {
@@ -73,6 +77,9 @@ impl Choice {
     pub fn sentence(&self) -> String {
         match &self.network {
             Some(network) => format!("network: {}: {}", network.origin, network.shape()),
+            None if self.is_off => {
+                "network: no source is asked (--network off), all nodes count as equally far from each other".into()
+            }
             None => "network: not known, all nodes count as equally far from each other".into(),
         }
     }
@@ -89,32 +96,31 @@ impl Choice {
 }
 
 /// Asks the sources that `wanted` allows, and chooses: the first one that knows all nodes, else the one that
-/// knows the most, if these are at least half of the nodes.
+/// knows the most, if these are at least half of the nodes. The sources that were not asked have reports too.
 pub fn choose(surroundings: &Surroundings, wanted: &NetworkChoice) -> Choice {
     let mut reports = Vec::new();
     let mut partial: Option<(usize, HostNetwork)> = None;
+    let mut complete = None;
     let all = surroundings.hosts.len();
-    for source in ALL.iter().filter(|source| wanted.allows(source.name())) {
-        let (source_name, needs) = (source.name(), source.needs());
-        let mut report =
-            Report { source: source_name, used: false, finding: String::new(), error: None, needs };
-        match source.find(surroundings) {
-            Ok(Answer::Nothing(why)) => report.finding = why,
-            // The description is right, and says that there is nothing to know.
-            Err(error) if error.kind() == ErrorKind::NotFound => report.finding = error.to_string(),
-            Err(error) => {
-                report.finding = format!("cannot be used: {error}");
-                report.error = Some(error);
-            }
-            Ok(Answer::Network(network)) => {
-                report.finding = format!("{}: {}", network.origin, network.shape());
-                if network.known() == all {
-                    reports.push(Report { used: true, needs: "", ..report });
-                    return Choice { network: Some(network), reports };
-                }
-                if 2 * network.known() < all {
-                    report.finding.push_str("; it is not used, because these are fewer than half");
-                }
+    for source in &ALL {
+        let report = Report {
+            source: source.name(),
+            used: false,
+            finding: String::new(),
+            error: None,
+            needs: source.needs(),
+        };
+        if let Some(why) = not_asked(source.name(), wanted, complete.is_some()) {
+            let is_flat = source.name() == Flat.name();
+            reports.extend((!is_flat).then_some(Report { finding: why, ..report }));
+            continue;
+        }
+        let (mut report, found) = answered(report, *source, surroundings);
+        if let Some(network) = found {
+            if network.known() == all {
+                (report.used, report.needs) = (true, "");
+                complete = Some(network);
+            } else {
                 let most = partial.as_ref().map_or(0, |(_, best)| best.known());
                 if network.known() > most && 2 * network.known() >= all {
                     partial = Some((reports.len(), network));
@@ -123,8 +129,47 @@ pub fn choose(surroundings: &Surroundings, wanted: &NetworkChoice) -> Choice {
         }
         reports.push(report);
     }
-    if let Some((index, _)) = &partial {
-        reports[*index] = Report { used: true, needs: "", ..reports[*index].clone() };
+    if let Some((index, _)) = partial.as_ref().filter(|_| complete.is_none()) {
+        (reports[*index].used, reports[*index].needs) = (true, "");
     }
-    Choice { network: partial.map(|(_, network)| network), reports }
+    let network = complete.or(partial.map(|(_, network)| network));
+    Choice { network, reports, is_off: *wanted == NetworkChoice::Off }
+}
+
+/// Why a source is not asked; `None` if it is.
+fn not_asked(source: &str, wanted: &NetworkChoice, is_complete: bool) -> Option<String> {
+    match wanted {
+        NetworkChoice::Off => Some("not asked, because --network is off".into()),
+        NetworkChoice::Only(only) if !wanted.allows(source) => {
+            Some(format!("not asked, because --network is {only}"))
+        }
+        _ => is_complete.then(|| "not asked, because a more trusted source knows all nodes".into()),
+    }
+}
+
+/// Asks a source. Returns its report, and the network that it knows.
+fn answered(
+    mut report: Report,
+    source: &dyn Source,
+    surroundings: &Surroundings,
+) -> (Report, Option<HostNetwork>) {
+    let network = match source.find(surroundings) {
+        Ok(Answer::Network(network)) => network,
+        Ok(Answer::Nothing(why)) => return (Report { finding: why, ..report }, None),
+        Err(error) => {
+            // The description may be right, and say that there is nothing to know.
+            let is_right = error.kind() == ErrorKind::NotFound;
+            report.finding = match is_right {
+                true => error.to_string(),
+                false => format!("cannot be used: {error}"),
+            };
+            report.error = (!is_right).then_some(error);
+            return (report, None);
+        }
+    };
+    report.finding = format!("{}: {}", network.origin, network.shape());
+    if 2 * network.known() < surroundings.hosts.len() {
+        report.finding.push_str("; it is not used, because these are fewer than half");
+    }
+    (report, Some(network))
 }

@@ -1,6 +1,7 @@
 //! The description of the cluster in the site file.
 
 use super::description::Description;
+use super::joined::joined;
 use super::name_pattern::NamePattern;
 use super::site_file::Cluster;
 use super::source::{Answer, Source, Surroundings};
@@ -28,17 +29,81 @@ impl Source for Site {
             return Ok(Answer::Nothing("there is no site file".into()));
         };
         let here = path.display().to_string();
-        for cluster in &file.cluster {
-            let Some(hosts) = own_hosts(cluster, surroundings.hosts)? else { continue };
-            let network = network(cluster, &hosts, surroundings, path);
-            let network = network.map_err(|error| with_file(error, &here))?;
-            return Ok(match network {
-                Some(network) => Answer::Network(HostNetwork { origin: here, ..network }),
-                None => Answer::Nothing(format!("{here} describes none of the nodes")),
-            });
+        let hosts = surroundings.hosts;
+        let mut parts: Vec<HostNetwork> = Vec::new();
+        let mut reasons: Vec<String> = Vec::new();
+        for (k, cluster) in file.cluster.iter().enumerate() {
+            let left = not_in(&parts, hosts);
+            if left.iter().all(|host| host.name.is_empty()) {
+                break;
+            }
+            let Some(own) = own_hosts(cluster, &left)? else { continue };
+            match network(cluster, &own, surroundings, path) {
+                Ok(Some(network)) => parts.push(network),
+                Ok(None) => reasons.extend(why_none(cluster, k + 1)),
+                // What other clusters say is used all the same.
+                Err(error) if !parts.is_empty() => {
+                    reasons.push(format!(
+                        "[[cluster]] {} cannot be used: {}",
+                        k + 1,
+                        error.problem()
+                    ));
+                }
+                Err(error) => return Err(with_file(error, &here)),
+            }
         }
-        Ok(Answer::Nothing(format!("{here} describes none of the nodes")))
+        let lost: Vec<String> = not_in(&parts, hosts)
+            .into_iter()
+            .map(|host| host.name)
+            .filter(|n| !n.is_empty())
+            .collect();
+        let Some(mut network) = joined(parts, hosts) else {
+            let reasons: String = reasons.iter().map(|reason| format!("; {reason}")).collect();
+            return Ok(Answer::Nothing(format!("{here} describes none of the nodes{reasons}")));
+        };
+        if !lost.is_empty() {
+            reasons.insert(0, format!("no [[cluster]] describes {}", listed(&lost)));
+            let before = Some(network.remark).filter(|remark| !remark.is_empty());
+            network.remark = before.into_iter().chain(reasons).collect::<Vec<_>>().join("; ");
+        }
+        Ok(Answer::Network(HostNetwork { origin: here, ..network }))
     }
+}
+
+/// The nodes that no part has; the others have empty names.
+fn not_in(parts: &[HostNetwork], hosts: &[Host]) -> Vec<Host> {
+    let known = |node: usize| parts.iter().any(|part| part.host_of_node[node].is_some());
+    let left =
+        |(node, host): (usize, &Host)| if known(node) { Host::default() } else { host.clone() };
+    hosts.iter().enumerate().map(left).collect()
+}
+
+/// Names in a message; more are counted.
+const LISTED: usize = 4;
+
+fn listed(names: &[String]) -> String {
+    match names.len() - names.len().min(LISTED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..LISTED].join(", ")),
+    }
+}
+
+/// Why a cluster has none of the nodes, where more can be said than that it does not name them. `number` is its place in
+/// the file, from 1.
+fn why_none(cluster: &Cluster, number: usize) -> Option<String> {
+    let text = cluster.topology.as_deref().filter(|text| topology::is_description(text))?;
+    let unnamed = topology::parse(text).ok()?.slot_name(0).is_none();
+    let size = text
+        .trim()
+        .strip_prefix("torus:")
+        .map_or("the size", |size| size.split(['@', ',']).next().unwrap_or(size));
+    unnamed.then(|| {
+        format!(
+            "[[cluster]] {number}: topology = \"{text}\" names no hosts, so that no node is found in it (try: instead of \
+             topology, the pattern of the host names, such as names = \"x{{}}y{{}}\", with torus = \"{size}\" if the \
+             numbers are coordinates)"
+        )
+    })
 }
 
 /// The nodes of the launch, with empty names for those that are not in the list of the cluster. `None` if none is.
@@ -107,7 +172,12 @@ fn on_torus(
     if host_of_node.iter().all(Option::is_none) {
         return Ok(None);
     }
-    Ok(Some(HostNetwork { topology: Arc::new(grid), host_of_node, origin: String::new() }))
+    Ok(Some(HostNetwork {
+        topology: Arc::new(grid),
+        host_of_node,
+        origin: String::new(),
+        remark: String::new(),
+    }))
 }
 
 fn with_file(error: Error, file: &str) -> Error {

@@ -17,7 +17,8 @@
 //! torus = "8x8x16"                     # … of a torus of this size
 //! ```
 //!
-//! The clusters are looked at in the order of the file. The first one that has a node of the launch is used.
+//! The clusters are looked at in the order of the file, until all nodes of the launch are known. If the nodes are in
+//! several clusters, these are joined ([`super::joined`]).
 
 use super::name_pattern::NamePattern;
 use crate::base::error::{Error, ErrorKind, Result};

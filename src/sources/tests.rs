@@ -154,7 +154,10 @@ fn each_source_finds_its_network() {
         let choice = system.choose();
         assert_eq!(used(&choice), (source, distances), "{:?}", choice.reports);
         // Sources of less trust are not asked.
-        assert!(choice.reports.last().is_some_and(|report| report.used));
+        let used_at = choice.reports.iter().position(|report| report.used).unwrap();
+        let later = &choice.reports[used_at + 1..];
+        assert!(later.iter().all(|report| report.finding.starts_with("not asked, because a more")));
+        assert!(later.iter().all(|report| report.source != "flat"));
         system.hosts.push(Host::named("elsewhere"));
         let partial = system.choose();
         let network = partial.network.unwrap();
@@ -256,7 +259,13 @@ fn only_the_wanted_source_is_asked() {
     let only = |name| system.with(|s| choose(s, &NetworkChoice::Only(name)));
     assert_eq!(used(&only("slurm-files")), ("slurm-files", vec![4, 2, 4]));
     assert!(only("names").network.is_none());
-    assert!(system.with(|s| choose(s, &NetworkChoice::Off)).reports.is_empty());
+    let not_asked = |choice: &Choice| {
+        choice.reports.iter().filter(|r| r.finding.starts_with("not asked, because --net")).count()
+    };
+    assert_eq!(not_asked(&only("names")), ALL.len() - 2);
+    let off = system.with(|s| choose(s, &NetworkChoice::Off));
+    assert_eq!((not_asked(&off), off.reports.len()), (ALL.len() - 1, ALL.len() - 1));
+    assert!(off.is_off && off.sentence().contains("no source is asked (--network off)"));
 }
 
 #[test]
@@ -287,4 +296,87 @@ fn odd_files_in_place_of_descriptions_do_no_harm() {
         "{:?}",
         choice.reports
     );
+}
+
+#[test]
+fn a_site_topology_without_names_of_hosts_says_what_is_missing() {
+    let system = System::new(&NODES).site("[[cluster]]\ntopology = \"torus:2x2\"");
+    let choice = system.choose();
+    let said = &choice.reports[0].finding;
+    assert!(said.contains("names no hosts") && said.contains("torus = \"2x2\""), "{said}");
+    assert!(said.contains("names = "), "{said}");
+}
+
+#[test]
+fn a_job_over_two_clusters_of_the_site_file_has_both() {
+    let system = System::new(&["r1n1", "r2n1", "s1n1", "r1n2", "s1n2"])
+        .site("[[cluster]]\nnames = \"r{}n{}\"\n[[cluster]]\nnames = \"s{}n{}\"\n");
+    let choice = system.choose();
+    assert_eq!(used(&choice), ("site", vec![4, 6, 2, 6]), "{:?}", choice.reports);
+    assert!(choice.sentence().contains("are joined"), "{}", choice.sentence());
+    // A node of no cluster is named, with the reason.
+    let system = System::new(&["r1n1", "r2n1", "s1n1", "r1n2", "x7"]).site(
+        "[[cluster]]\nnames = \"r{}n{}\"\n[[cluster]]\nnodes = \"s1n1\"\ntopology = \"slurm:/nonexistent/topology.conf\"\n",
+    );
+    let sentence = system.choose().sentence();
+    assert!(sentence.contains("no [[cluster]] describes s1n1, x7"), "{sentence}");
+    assert!(sentence.contains("[[cluster]] 2 cannot be used"), "{sentence}");
+}
+
+const IB: &str = "Switch 8 \"S-1\" # \"leaf1\"\n[1] \"H-0\"[1] # \"n0 HCA-1\"\n[2] \"H-2\"[1] # \"n2 HCA-1\"\n[8] \"S-2\"[8]\n\
+                  Switch 8 \"S-2\" # \"leaf2\"\n[1] \"H-1\"[1] # \"n1 HCA-1\"\n[2] \"H-3\"[1] # \"n3 HCA-1\"\n";
+
+#[test]
+fn a_part_of_the_fabric_that_cannot_be_reached_makes_the_source_partial() {
+    let lonely = "Switch 8 \"S-9\" # \"lonely\"\n[1] \"H-9\"[1] # \"n9 HCA-1\"\n";
+    let all: Vec<&str> = NODES.into_iter().chain(["n9"]).collect();
+    for site in [false, true] {
+        let system = System::new(&all).file("etc/rankweave/fabric.txt", &format!("{IB}{lonely}"));
+        let file = system.root.path().join("etc/rankweave/fabric.txt").display().to_string();
+        let system = match site {
+            true => system.site(&format!("[[cluster]]\ntopology = \"ib:{file}\"")),
+            false => system,
+        };
+        let choice = system.choose();
+        let source = if site { "site" } else { "fabric-files" };
+        assert_eq!(used(&choice), (source, vec![3, 2, 3]), "{:?}", choice.reports);
+        let sentence = choice.sentence();
+        assert!(sentence.contains("1 of the 5 nodes") && sentence.contains("n9"), "{sentence}");
+    }
+    let other = System::new(&["n9"]).file("etc/rankweave/fabric.txt", &format!("{IB}{lonely}"));
+    assert_eq!(other.choose().network.unwrap().known(), 1);
+}
+
+#[test]
+fn a_large_fabric_in_parts_says_so_from_the_kept_answer_too() {
+    let filler = "# filler\n".repeat(5000);
+    let lonely = "Switch 8 \"S-9\"\n[1] \"H-9\"[1] # \"n9 HCA-1\"\n";
+    let system = System::new(&["n0", "n1", "n2", "n3", "n9"])
+        .file("etc/rankweave/fabric.txt", &format!("{IB}{lonely}{filler}"));
+    let file = system.root.path().join("etc/rankweave/fabric.txt");
+    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    fs::File::options().append(true).open(&file).unwrap().set_modified(then).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = crate::store::Store::open(folder.path());
+    let ask = || {
+        system.with(|surroundings| {
+            choose(&Surroundings { store: Some(&store), ..*surroundings }, &NetworkChoice::Auto)
+                .sentence()
+        })
+    };
+    let first = ask();
+    assert_eq!(store.kept_network_questions().unwrap().len(), 1);
+    assert_eq!(ask(), first);
+    assert!(first.contains("separate networks"), "{first}");
+}
+
+#[test]
+fn a_fabric_without_names_of_hosts_says_what_to_do() {
+    let text = ["n0", "n1", "n2", "n3"].iter().fold(IB.to_string(), |text, name| {
+        text.replace(&format!("{name} HCA-1"), "MT25408 ConnectX Mellanox Technologies")
+    });
+    let choice = System::new(&NODES).file("etc/rankweave/fabric.txt", &text).choose();
+    let problem = choice.problems().next().unwrap().to_string();
+    assert!(problem.contains("no host is named"), "{problem}");
+    assert!(problem.contains("--node-name-map") && !problem.contains("at this place"), "{problem}");
 }

@@ -43,7 +43,7 @@ pub(super) fn tree_of_names(
     let mut slots = vec![None; hosts.len()];
     known.iter().enumerate().for_each(|(slot, &node)| slots[node] = Some(slot));
     let topology = Arc::new(tree.with_slot_names(names));
-    Some(HostNetwork { topology, host_of_node: slots, origin })
+    Some(HostNetwork { topology, host_of_node: slots, origin, remark: String::new() })
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@
 //! two jobs end at the same time, the record of one of them stays.
 
 use super::history::{Past, joined};
-use super::others::{read_stored, read_stored_head};
+use super::listing::{self, Listing};
+use super::others::read_stored;
 use super::record_format::{encode_with, read_file};
 use super::standing::Standing;
 use super::{LaunchMode, Record};
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
-use crate::base::sorting::Arrange;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -22,11 +22,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Ending of record files.
-const ENDING: &str = ".rkw";
+pub(super) const ENDING: &str = ".rkw";
 /// Longest file name without ending; above, the name is cut and a hash added.
 const LONGEST_NAME: usize = 160;
 /// Age above which the leftover of an interrupted save is removed.
 const STALE: Duration = Duration::from_secs(24 * 3600);
+
+/// Files that a launch looks at when it removes leftovers: more would make its end slow in a store with a million
+/// records. `rankweave gc` looks at all.
+const MOST_SWEPT: usize = 4096;
 
 /// A directory of records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -262,10 +266,11 @@ impl Store {
         }
     }
 
-    /// Removes this user's leftovers of saves that were interrupted long ago.
+    /// Removes this user's leftovers of saves that were interrupted long ago. Of a large directory, only a part is
+    /// looked at.
     pub(super) fn sweep(&self) {
         let Ok(files) = fs::read_dir(&self.directory) else { return };
-        for file in files.flatten() {
+        for file in files.take(MOST_SWEPT).flatten() {
             let name = file.file_name();
             let name = name.to_string_lossy();
             let known = name.contains(ENDING) || name.contains(".verdict.");
@@ -289,23 +294,12 @@ impl Store {
     /// Everything in the store, the newest first. A directory that does not exist is empty; files
     /// that cannot be read are listed with their problem, last.
     pub fn list(&self) -> Result<Vec<Entry>> {
-        let files = match fs::read_dir(&self.directory) {
-            Ok(files) => files,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(Error::io("cannot list the store", &self.directory, &e)),
-        };
-        let mut entries = Vec::new();
-        for file in files {
-            let file = file.map_err(|e| Error::io("cannot list the store", &self.directory, &e))?;
-            let name = file.file_name();
-            let Some(stem) = name.to_str().and_then(|n| n.strip_suffix(ENDING)) else { continue };
-            if !stem.starts_with('.') {
-                entries.push(entry(file.path(), stem));
-            }
-        }
-        entries
-            .arrange_by(|a, b| b.recorded_at.cmp(&a.recorded_at).then_with(|| a.path.cmp(&b.path)));
-        Ok(entries)
+        self.listing().map(|listing| listing.entries)
+    }
+
+    /// [`Self::list`], and which programs have verdicts.
+    pub fn listing(&self) -> Result<Listing> {
+        Listing::of(&self.directory, listing::cache_folder().as_deref())
     }
 
     /// The record that a selector means: a file, a key, or the unique beginning of a key. Without a selector it
@@ -321,11 +315,7 @@ impl Store {
     pub fn find_path(&self, selector: Option<&str>) -> Result<PathBuf> {
         let Some(text) = selector.filter(|s| !s.is_empty()) else {
             let newest = self.list()?.into_iter().next().map(|e| e.path);
-            return newest.ok_or_else(|| {
-                Error::new(ErrorKind::NotFound, "the store is empty")
-                    .at(self.directory.display())
-                    .advise("record a program first: rankweave run -- mpirun -n 4 ./app")
-            });
+            return newest.ok_or_else(|| listing::empty(&self.directory));
         };
         if text.contains('/') {
             return match Path::new(text).exists() {
@@ -421,24 +411,6 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
 pub(super) fn is_stale(file: &fs::DirEntry) -> bool {
     let changed = file.metadata().and_then(|meta| meta.modified()).ok();
     changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > STALE)
-}
-
-fn entry(path: PathBuf, stem: &str) -> Entry {
-    let size = fs::metadata(&path).map_or(0, |m| m.len());
-    match read_stored_head(&path) {
-        Ok((head, size)) => Entry {
-            key: head.key,
-            size,
-            program: head.program,
-            tasks: head.offsets.saturating_sub(1),
-            recorded_at: head.recorded_at,
-            problem: None,
-            path,
-        },
-        Err(error) => {
-            Entry { key: stem.to_string(), size, problem: Some(error), path, ..Entry::default() }
-        }
-    }
 }
 
 /// The first few keys, for an advice.

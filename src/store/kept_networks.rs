@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 const MAGIC: [u8; 8] = *b"RKFABRC\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const FOLDER: &str = "fabrics";
 const ENDING: &str = ".fabric";
 /// Answers that are kept.
@@ -51,6 +51,8 @@ pub struct KeptNetwork {
     pub number_of_host: Vec<Option<u32>>,
     /// The part of the network with these hosts; `None` if the network has none of them.
     pub part: Option<NetworkPart>,
+    /// What of the description is not used, in a sentence; empty if all of it is.
+    pub remark: String,
 }
 
 /// A question with its answer, as they are stored.

@@ -14,7 +14,11 @@ fn question(hosts: &[&str]) -> NetworkQuestion {
 fn answer() -> KeptNetwork {
     let tree = parse("tree:2:2").unwrap();
     let part = NetworkPart::of(tree.as_ref(), &[0, 3]);
-    KeptNetwork { number_of_host: vec![Some(0), None, Some(1)], part }
+    KeptNetwork {
+        number_of_host: vec![Some(0), None, Some(1)],
+        part,
+        remark: "a part is left out".into(),
+    }
 }
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -56,12 +60,13 @@ fn an_answer_is_found_by_its_question_only() {
 #[test]
 fn an_answer_for_none_of_the_hosts_is_kept_too() {
     let (_folder, store) = store();
-    let (asked, none) = (question(&["x"]), KeptNetwork { number_of_host: vec![None], part: None });
+    let (asked, none) =
+        (question(&["x"]), KeptNetwork { number_of_host: vec![None], ..KeptNetwork::default() });
     store.keep_network(&asked, &none).unwrap();
     assert_eq!(store.kept_network(&asked).unwrap(), Some(none));
     for wrong in [
-        KeptNetwork { number_of_host: vec![Some(0)], part: None },
-        KeptNetwork { number_of_host: vec![None, None], part: None },
+        KeptNetwork { number_of_host: vec![Some(0)], ..KeptNetwork::default() },
+        KeptNetwork { number_of_host: vec![None, None], ..KeptNetwork::default() },
         KeptNetwork { number_of_host: vec![Some(7)], ..answer() },
         KeptNetwork { number_of_host: vec![None], ..answer() },
     ] {

@@ -31,7 +31,7 @@ const MAGIC: [u8; 8] = *b"RKORDER\n";
 /// Version of the format that this crate writes.
 const VERSION: u32 = 1;
 /// Folder in the store.
-const FOLDER: &str = "orders";
+pub(super) const FOLDER: &str = "orders";
 /// Ending of the files.
 const ENDING: &str = ".order";
 /// Orders that are kept of one key.

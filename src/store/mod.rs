@@ -15,6 +15,7 @@
 //! Nothing stored is lost: files are replaced by a rename, a damaged record is moved aside before a new
 //! one takes its name, and a file of a newer version is not changed.
 
+mod collection;
 mod damaged_files;
 mod devices;
 mod directory;
@@ -25,6 +26,7 @@ mod identity;
 mod joined_networks;
 mod kept_networks;
 mod kept_orders;
+mod listing;
 mod measured_networks;
 mod mode;
 mod others;
@@ -50,6 +52,7 @@ pub use kept_networks::{
     KeptNetwork, MOST_KEPT, NetworkQuestion, decode_kept_network, read_kept_network,
 };
 pub use kept_orders::{KeptOrder, MOST_ORDERS};
+pub use listing::Listing;
 pub use measured_networks::{MOST_NETWORKS, decode_measured_network, read_measured_network};
 pub use mode::LaunchMode;
 pub use others::check_folder;

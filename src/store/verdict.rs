@@ -7,8 +7,8 @@
 //! `RKCHECK\n`, version, length, CRC-32; then the [`Verdict`]s in postcard encoding, one for each number of
 //! tasks that was checked, the newest last.
 
-use super::Store;
 use super::record_format::{open_sealed, read_sealed, seal};
+use super::{Listing, Store};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::named_enum::named_enum;
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,14 @@ impl Store {
     /// The file with the verdicts on a program.
     pub fn verdict_path(&self, program: &str) -> PathBuf {
         self.path_of(program).with_extension("verdict")
+    }
+
+    /// Whether a listing of the store has verdicts on a program, without a look at its file.
+    pub fn may_have_verdicts(&self, listing: &Listing, program: &str) -> bool {
+        let path = self.verdict_path(program);
+        path.file_stem()
+            .and_then(|stem| stem.to_str())
+            .is_some_and(|stem| listing.has_verdicts(stem))
     }
 
     /// The verdicts on a program, one for each number of tasks, the newest last; empty if there is

@@ -110,14 +110,17 @@ impl Device {
     }
 }
 
-/// Whether this is the usual name of an Ethernet or Wi-Fi interface (systemd.net-naming-scheme(7), and `eth0`).
+/// Whether this is the usual name of an Ethernet or Wi-Fi interface (systemd.net-naming-scheme(7), `eth0`, and
+/// `eth-` with a bus id for a controller without a name).
 fn is_interface(name: &str) -> bool {
     let digits_from = |prefix: &str| {
         name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     let predictable = ["eno", "ens", "enp", "enP", "enx", "end", "wlo", "wls", "wlp", "wlP", "wlx"];
     predictable.iter().any(|prefix| name.starts_with(prefix))
-        || ["eth", "em", "wlan", "ww", "usb", "lan", "net", "p"].into_iter().any(digits_from)
+        || ["eth", "eth-", "em", "wlan", "ww", "usb", "lan", "net", "p"]
+            .into_iter()
+            .any(digits_from)
 }
 
 /// Whether a name from a description can be one of a device: printable ASCII, at most 64 characters. Others come

@@ -49,6 +49,14 @@ macro_rules! forwarded {
         fn slot_name(&self, slot: usize) -> Option<&str> {
             self.topology.slot_name(slot)
         }
+
+        fn left_out(&self) -> Option<&str> {
+            self.topology.left_out()
+        }
+
+        fn nameless(&self) -> bool {
+            self.topology.nameless()
+        }
     };
 }
 pub(in crate::topology) use forwarded;

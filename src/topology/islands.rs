@@ -4,11 +4,12 @@
 //! connected is not known, so there is no network and no congestion.
 
 use super::Topology;
+use std::sync::Arc;
 
 /// Parts that are all equally far from each other. Slots are numbered part by part.
 pub struct Islands {
     label: String,
-    parts: Vec<Box<dyn Topology>>,
+    parts: Vec<Arc<dyn Topology>>,
     /// First slot of each part, and the number of all slots.
     begins: Vec<usize>,
     between: u64,
@@ -17,6 +18,11 @@ pub struct Islands {
 impl Islands {
     /// The largest distance inside a part is found by a look at [`SAMPLE`] slots of each part if the part has more.
     pub(super) fn new(parts: Vec<Box<dyn Topology>>, label: String) -> Islands {
+        Islands::of_shared(parts.into_iter().map(Arc::from).collect(), label)
+    }
+
+    /// As [`Islands::new`], for parts that others use as well.
+    pub fn of_shared(parts: Vec<Arc<dyn Topology>>, label: String) -> Islands {
         let mut begins = vec![0];
         for part in &parts {
             begins.push(begins[begins.len() - 1] + part.slots());

@@ -78,7 +78,9 @@ pub use routing::Routing;
 pub use routings::{Routed, RoutingKind};
 pub use single_path::SinglePath;
 pub use slot_rails::{Rail, Rails};
-pub use spec::{READERS, expand_hostlist, is_description, parse, read_fabric, read_fabric_of};
+pub use spec::{
+    READERS, expand_hostlist, is_description, parse, parse_for, read_fabric, read_fabric_of,
+};
 pub use subset::Subset;
 pub use tree::Tree;
 pub use with_rails::WithRails;
@@ -159,6 +161,16 @@ pub trait Topology: Send + Sync {
     /// names.
     fn slot_name(&self, _slot: usize) -> Option<&str> {
         None
+    }
+
+    /// What of its description the topology does not have, as a sentence; `None` if it has all of it.
+    fn left_out(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether the names of the slots are no names of hosts, because the description has none: those of adapters.
+    fn nameless(&self) -> bool {
+        false
     }
 
     /// The rails of the nodes and of the slots, where they are known.

@@ -44,6 +44,10 @@ pub struct NetworkGraph {
     spare: Mutex<Vec<(usize, Row)>>,
     /// The tree with the same distances, if there is such a tree.
     tree: Option<Tree>,
+    /// What of its description it does not have.
+    left_out: Option<String>,
+    /// Whether its description has no names of hosts.
+    nameless: bool,
 }
 
 impl NetworkGraph {
@@ -129,6 +133,8 @@ impl NetworkGraph {
             rows_left: AtomicUsize::new(ROW_BYTES / (2 * vertices)),
             spare: Mutex::new(Vec::new()),
             tree: None,
+            left_out: None,
+            nameless: false,
             offsets: compressed_rows::offsets(vertices, directed.iter().map(|d| d.0 as usize)),
         };
         let mut first_twin: HashMap<&[u32], u32> = HashMap::new();
@@ -156,6 +162,13 @@ impl NetworkGraph {
     #[must_use]
     pub fn with_slot_names(mut self, names: Vec<String>) -> NetworkGraph {
         self.names = names;
+        self
+    }
+
+    /// Sets what [`Topology::left_out`] and [`Topology::nameless`] say.
+    #[must_use]
+    pub(super) fn with_remarks(mut self, left_out: Option<String>, nameless: bool) -> NetworkGraph {
+        (self.left_out, self.nameless) = (left_out, nameless);
         self
     }
 
@@ -348,6 +361,14 @@ impl Topology for NetworkGraph {
 
     fn network(&self) -> Option<&dyn Network> {
         Some(self)
+    }
+
+    fn left_out(&self) -> Option<&str> {
+        self.left_out.as_deref()
+    }
+
+    fn nameless(&self) -> bool {
+        self.nameless
     }
 
     fn slot_name(&self, slot: usize) -> Option<&str> {

@@ -3,6 +3,7 @@
 pub(in crate::cli) mod bound;
 pub(in crate::cli) mod instance;
 pub(in crate::cli) mod number_file;
+pub(in crate::cli) mod record_filter;
 pub(in crate::cli) mod selection;
 pub(in crate::cli) mod setting_files;
 pub(in crate::cli) mod settings;

@@ -7,6 +7,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
+use crate::cli::diagnosis::{is_not_asked, not_asked};
 use crate::cli::inspect::LaunchLine;
 use crate::cli::launcher::Launcher;
 use crate::cli::preload::command::Prepared;
@@ -55,6 +56,8 @@ struct SourceReport {
 struct LaunchNetwork {
     schema: u32,
     network: Option<String>,
+    /// The topology that the user gives; no source is asked then.
+    given: Option<String>,
     origin: Option<String>,
     sources: Vec<SourceReport>,
     nodes: Vec<NodeInNetwork>,
@@ -94,10 +97,12 @@ pub(super) fn show(words: &[String], wanted: &Wanted) -> Result<Exit> {
     let nodes = nodes_of(&launch, words, wanted.timeout)?;
     let hosts: Vec<Host> = nodes.iter().map(ProbedNode::host).collect();
     let store = wanted.store.clone().or_else(|| Storage::open(&settings).ok());
-    let choice = choice_for(&settings, &hosts, store.as_ref());
-    let answer = answer(nodes, choice.as_ref());
+    let given = settings.topology.clone();
+    let is_asked = given.is_none();
+    let choice = choice_for(&settings, &hosts, store.as_ref()).filter(|_| is_asked);
+    let answer = LaunchNetwork { given, ..answer(nodes, choice.as_ref()) };
     output::print_as(wanted.json, || &answer, || text(&answer, choice.as_ref()))?;
-    Ok(if answer.origin.is_some() { Exit::Done } else { Exit::Nothing })
+    Ok(if answer.origin.is_some() || answer.given.is_some() { Exit::Done } else { Exit::Nothing })
 }
 
 /// Runs the launch with its program and measures the network when the program initialises MPI. The output of the
@@ -171,6 +176,7 @@ fn answer(nodes: Vec<ProbedNode>, choice: Option<&Choice>) -> LaunchNetwork {
     LaunchNetwork {
         schema: 1,
         network: choice.map(Choice::sentence),
+        given: None,
         origin: network.map(|network| network.origin.clone()),
         sources: choice.map_or(Vec::new(), |choice| choice.reports.iter().map(report).collect()),
         nodes: nodes
@@ -187,17 +193,29 @@ fn answer(nodes: Vec<ProbedNode>, choice: Option<&Choice>) -> LaunchNetwork {
 fn text(answer: &LaunchNetwork, choice: Option<&Choice>) -> String {
     let processes: usize = answer.nodes.iter().map(|node| node.node.processes).sum();
     let mut out = format!("{processes} processes on {} nodes\n", answer.nodes.len());
+    if let Some(topology) = &answer.given {
+        let topology = printable(topology);
+        out.push_str(&format!(
+            "network: given by the user (--topology): {topology}\nNo source is asked. 'rankweave topo --topology {topology}' \
+             shows its levels and distances.\n"
+        ));
+        return out;
+    }
     let Some(choice) = choice else {
         out.push_str("  fewer than three nodes have no network that could matter to rank orders\n");
         return out;
     };
     out.push_str(&format!("{}\n\nsources, the most trusted first\n", choice.sentence()));
-    for source in &answer.sources {
+    for source in answer.sources.iter().filter(|source| !is_not_asked(&source.finding)) {
         let used = if source.used { "used: " } else { "" };
         out.push_str(&format!("  {:<15}{used}{}\n", source.source, source.finding));
         if !source.used && !source.needs.is_empty() && source.source != "flat" {
             out.push_str(&format!("  {:<15}  to use it: {}\n", "", source.needs));
         }
+    }
+    let all = answer.sources.iter().map(|source| (source.source, source.finding.as_str()));
+    for (why, names) in not_asked(all) {
+        out.push_str(&format!("  {names}\n  {:<15}{why}\n", ""));
     }
     if let Some(network) = &choice.network {
         out.push_str(&groups_text(answer, network));

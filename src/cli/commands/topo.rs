@@ -47,6 +47,8 @@ const COUNTED: usize = 4096;
 #[command(before_long_help = EXAMPLES)]
 pub struct Args {
     /// The topology, in any form that 'rankweave map --topology' takes
+    ///
+    /// With a launch behind --: the topology that the launch is given.
     #[arg(long, short, value_name = "T")]
     topology: Option<String>,
 
@@ -96,7 +98,7 @@ pub struct Args {
 
     /// A launch whose network is to be shown: mpirun, mpiexec, srun or another launcher, with all its arguments
     #[arg(value_name = "LAUNCHER", trailing_var_arg = true, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["topology", "xml"])]
+    #[arg(conflicts_with = "xml")]
     launch: Vec<String>,
 }
 
@@ -126,6 +128,8 @@ struct TopologySummary {
     distances: Option<Vec<Vec<u64>>>,
     /// GPUs, network adapters and rails; `None` if the topology is not read from a machine.
     devices: Option<MachineDevices>,
+    /// What the description does not tell; `None` if nothing is missing.
+    missing: Option<String>,
 }
 
 /// The largest description of a machine that is read.
@@ -136,6 +140,16 @@ struct Shown {
     topology: Box<dyn Topology>,
     names: Vec<String>,
     devices: Option<MachineDevices>,
+    missing: Option<String>,
+}
+
+/// A machine that was read from a file.
+struct ReadMachine {
+    machine: Machine,
+    /// The kind of the file.
+    kind: &'static str,
+    /// What the file does not tell.
+    missing: Option<String>,
 }
 
 impl Args {
@@ -148,8 +162,8 @@ impl Args {
         }
         if !self.launch.is_empty() {
             let store = self.store.typed();
-            let Args { measure, timeout, json, site, network, .. } = self;
-            let options = [("site", site), ("network", network)];
+            let Args { measure, timeout, json, site, network, topology, .. } = self;
+            let options = [("site", site), ("network", network), ("topology", topology)];
             let options = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
             let wanted = launch_network::Wanted {
                 measure,
@@ -162,11 +176,14 @@ impl Args {
         }
         let shown = match (&self.topology, &self.xml) {
             (Some(spec), _) => {
-                Shown { topology: topology::parse(spec)?, names: Vec::new(), devices: None }
+                let topology = topology::parse(spec)?;
+                let missing = not_shown(topology.as_ref());
+                Shown { topology, names: Vec::new(), devices: None, missing }
             }
             (None, Some(file)) => {
-                let (machine, kind) = read_machine(file)?;
-                shown_machine(&machine, file, |_| format!("{kind}:{file}"))?
+                let ReadMachine { machine, kind, missing } = read_machine(file)?;
+                let shown = shown_machine(&machine, file, |_| format!("{kind}:{file}"))?;
+                Shown { missing, ..shown }
             }
             (None, None) => {
                 let machine = Machine::from_sysfs(Path::new("/sys"))?;
@@ -184,7 +201,7 @@ impl Args {
 }
 
 /// The machine in a file, and the kind of the file: XML of hwloc, or a listing of /sys.
-fn read_machine(path: &str) -> Result<(Machine, &'static str)> {
+fn read_machine(path: &str) -> Result<ReadMachine> {
     let bytes = file::read_given(Path::new(path), LARGEST, |_| true)
         .map_err(|e| Error::io("cannot read the machine", Path::new(path), &e))?;
     let text = String::from_utf8(bytes).map_err(|_| {
@@ -193,17 +210,28 @@ fn read_machine(path: &str) -> Result<(Machine, &'static str)> {
             .advise("give a file from 'lstopo --of xml FILE'")
     })?;
     let is_listing = text.lines().any(|line| line.starts_with("devices/system/cpu/"));
+    let of_kind = |machine, kind, missing| ReadMachine { machine, kind, missing };
     let machine = match is_listing {
-        true => Machine::from_sys_listing(&text).map(|machine| (machine, "sys")),
-        false if GpuSystem::is_one(&text) => GpuSystem::parse(&text)
-            .and_then(GpuSystem::machine)
-            .map(|machine| (machine, "gpu-system")),
-        false => Machine::from_hwloc_xml(&text).map(|machine| (machine, "hwloc")),
+        true => Machine::from_sys_listing(&text).map(|machine| of_kind(machine, "sys", None)),
+        false if GpuSystem::is_one(&text) => GpuSystem::parse(&text).and_then(|system| {
+            let missing = system.missing();
+            Ok(of_kind(system.machine()?, "gpu-system", missing))
+        }),
+        false => Machine::from_hwloc_xml(&text).map(|machine| of_kind(machine, "hwloc", None)),
     };
     machine.map_err(|e| {
         let line = e.place().map_or(String::new(), |place| format!(", {place}"));
         e.at(format!("{path}{line}"))
     })
+}
+
+/// What the description of a network does not tell, or has beside what is shown.
+fn not_shown(topology: &dyn Topology) -> Option<String> {
+    let nameless = "the file names no host: adapters are called by their identifiers, and no node of a launch is found \
+                    in it (try: descriptions by rdma-ndd, or ibnetdiscover --node-name-map)";
+    let nameless = topology.nameless().then_some(nameless);
+    let all: Vec<&str> = topology.left_out().into_iter().chain(nameless).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// A machine with one slot for each PU. `place` is where it was read.
@@ -224,7 +252,8 @@ fn shown_machine(
     })?;
     let tree = tree.with_node_level(None).with_label(label(machine)).with_slot_names(slots);
     names.push("slot".into());
-    Ok(Shown { topology: Box::new(tree), names, devices: Some(MachineDevices::new(machine)) })
+    let devices = Some(MachineDevices::new(machine));
+    Ok(Shown { topology: Box::new(tree), names, devices, missing: None })
 }
 
 /// The distances of pairs: how often each distance occurs, and whether all pairs were counted.
@@ -283,6 +312,7 @@ fn answer(shown: &Shown, counted: &Counted) -> TopologySummary {
             (0..slots).map(|a| (0..slots).map(|b| topology.distance(a, b)).collect()).collect()
         }),
         devices: shown.devices.clone(),
+        missing: shown.missing.clone(),
     }
 }
 
@@ -298,6 +328,12 @@ fn switch_names(topology: &dyn Topology, slots: usize) -> Option<Vec<Vec<Option<
 fn text(topology: &dyn Topology, answer: &TopologySummary, counted: &Counted) -> String {
     let mut out = format!("{}\n", answer.name);
     let mut line = |name: &str, value: String| out.push_str(&format!("  {name:<10}{value}\n"));
+    if let Some(missing) = &answer.missing {
+        line("missing", missing.clone());
+    }
+    if answer.slots == 0 {
+        return out + &answer.devices.as_ref().map_or(String::new(), MachineDevices::text);
+    }
     line("slots", answer.slots.to_string());
     line("nodes", answer.nodes.to_string());
     if let Some(dims) = &answer.dims {

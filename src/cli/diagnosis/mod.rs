@@ -20,4 +20,4 @@ pub(in crate::cli) use facts::{Diagnosed, Diagnosis};
 pub(in crate::cli) use finding::Finding;
 pub(in crate::cli) use forecast::forecast;
 pub(in crate::cli) use leftovers::leftovers;
-pub(in crate::cli) use network::NetworkKnown;
+pub(in crate::cli) use network::{NetworkKnown, is_not_asked, not_asked};

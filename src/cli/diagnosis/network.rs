@@ -39,16 +39,19 @@ pub(in crate::cli) struct NetworkKnown {
 }
 
 impl NetworkKnown {
-    /// What is known before the launch. `None` if the network does not matter: the user describes it, nothing is
-    /// reordered, or the launch has fewer than three nodes.
+    /// What is known before the launch. `None` if the network does not matter: nothing is reordered, or the launch has fewer than three nodes.
     pub(super) fn before(
         found: &LocatedLauncher,
         command: &[String],
         settings: &Settings,
         store: Option<&Store>,
     ) -> Option<NetworkKnown> {
-        if settings.topology.is_some() || matches!(settings.mode, Mode::Off | Mode::Shuffle) {
+        if matches!(settings.mode, Mode::Off | Mode::Shuffle) {
             return None;
+        }
+        if let Some(topology) = &settings.topology {
+            let text = format!("given by the user (--topology): {topology}; no source is asked");
+            return Some(NetworkKnown { text, hosts: None, sources: Vec::new() });
         }
         let variable = |name: &str| std::env::var(name).ok();
         let Some(names) = placement::host_names(found, command, variable) else {
@@ -71,7 +74,10 @@ impl NetworkKnown {
         let mut text = sentence.strip_prefix("network: ").unwrap_or(&sentence).to_string();
         let mut sources: Vec<SourceKnown> = choice.reports.iter().map(known).collect();
         let used = sources.iter().position(|source| source.used).unwrap_or(sources.len());
-        let nodes = sources.iter_mut().take(used).find(|source| source.source == OF_NODES);
+        let mut before = sources.iter_mut().take(used);
+        let is_open =
+            |source: &&mut SourceKnown| source.source == OF_NODES && !is_not_asked(&source.finding);
+        let nodes = before.find(is_open);
         if let Some(source) = nodes {
             source.finding = match told_here {
                 Some(name) => {
@@ -93,7 +99,8 @@ impl NetworkKnown {
     pub(in crate::cli) fn lines(&self) -> Vec<(String, String)> {
         let mut lines = vec![("network".to_string(), self.text.clone())];
         // The last source always answers that nothing is known.
-        for source in self.sources.iter().filter(|source| source.source != "flat") {
+        let is_shown = |s: &&SourceKnown| s.source != "flat" && !is_not_asked(&s.finding);
+        for source in self.sources.iter().filter(is_shown) {
             let used = if source.used { "used: " } else { "" };
             let needs = match source.needs {
                 "" => String::new(),
@@ -102,8 +109,30 @@ impl NetworkKnown {
             let text = format!("{}: {used}{}{needs}", source.source, source.finding);
             lines.push(("  source".into(), text));
         }
+        let all = self.sources.iter().map(|source| (source.source, source.finding.as_str()));
+        let others = not_asked(all).into_iter();
+        lines.extend(others.map(|(why, names)| ("  source".into(), format!("{names}: {why}"))));
         lines
     }
+}
+
+/// Whether a source has no answer, because it was not asked.
+pub(in crate::cli) fn is_not_asked(finding: &str) -> bool {
+    finding.starts_with("not asked")
+}
+
+/// Of sources and their findings: each reason for which some were not asked, and their names.
+pub(in crate::cli) fn not_asked<'a>(
+    sources: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<(&'a str, String)> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    for (name, finding) in sources.filter(|(_, finding)| is_not_asked(finding)) {
+        match found.iter_mut().find(|(why, _)| *why == finding) {
+            Some((_, names)) => *names = format!("{names}, {name}"),
+            None => found.push((finding, name.into())),
+        }
+    }
+    found
 }
 
 fn known(report: &Report) -> SourceKnown {
@@ -118,6 +147,7 @@ fn known(report: &Report) -> SourceKnown {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::NetworkChoice;
 
     fn before(line: &str, settings: &Settings) -> Option<NetworkKnown> {
         let command: Vec<String> = line.split_whitespace().map(String::from).collect();
@@ -134,7 +164,8 @@ mod tests {
         let line = "mpirun -n 8 --host r1n1:2,r1n2:2,r2n1:2,r2n2:2 ./app";
         let found = before(line, &settings).unwrap();
         assert!(found.text.contains("site.toml: 4 nodes below 2 switches"), "{}", found.text);
-        assert_eq!((found.hosts, found.sources.len(), found.sources[0].used), (Some(4), 1, true));
+        assert_eq!((found.hosts, found.sources[0].used), (Some(4), true));
+        assert!(found.sources[1..].iter().all(|s| s.finding.contains("a more trusted source")));
         let without = Settings { site: Some(std::path::PathBuf::new()), ..Settings::default() };
         let found = before(line, &without).unwrap();
         assert!(found.text.starts_with("not known"), "{}", found.text);
@@ -146,7 +177,12 @@ mod tests {
         );
         assert!(lines.iter().any(|line| line.contains("each node tells its own switches")));
         let given = Settings { topology: Some("tree:2:2".into()), ..without.clone() };
-        assert!(before(line, &given).is_none());
+        let found = before(line, &given).unwrap();
+        assert_eq!(found.text, "given by the user (--topology): tree:2:2; no source is asked");
+        let off = Settings { network: NetworkChoice::Off, ..without.clone() };
+        let found = before(line, &off).unwrap();
+        assert!(found.text.contains("no source is asked (--network off)"), "{}", found.text);
+        assert!(found.sources.iter().all(|s| s.finding.contains("--network is off")));
         assert!(before("mpirun -n 8 ./app", &without).is_none(), "one node");
         assert!(before("mpirun -n 8 --host a,b ./app", &without).is_none(), "two nodes");
     }
@@ -161,11 +197,12 @@ mod tests {
             needs: if used { "" } else { "y" },
         };
         let reports = vec![report("site", false), report(OF_NODES, false), report("names", true)];
-        let choice = Choice { network: None, reports };
+        let choice = Choice { network: None, reports, is_off: false };
         let found = NetworkKnown::of(&choice, 4, Some("SLURM_TOPOLOGY_ADDR"));
         assert!(found.text.contains("is set on this node"), "{}", found.text);
         let reports = vec![report("site", true), report(OF_NODES, false)];
-        let found = NetworkKnown::of(&Choice { network: None, reports }, 4, Some("A"));
+        let choice = Choice { network: None, reports, is_off: false };
+        let found = NetworkKnown::of(&choice, 4, Some("A"));
         assert!(!found.text.contains("is set"), "{}", found.text);
     }
 }

@@ -25,14 +25,19 @@ pub(in crate::cli) fn network(
 ) -> Option<Finding> {
     let hosts: Vec<Host> = nodes.iter().map(ProbedNode::host).collect();
     let choice = crate::launch::choice_for(settings, &hosts, store)?;
+    if let Some(topology) = &settings.topology {
+        return Some(note(
+            "network",
+            format!("network: given by the user (--topology): {topology}"),
+        ));
+    }
     let finding = note("network", choice.sentence());
     let lacks = choice.network.is_none();
-    Some(if lacks {
+    Some(if lacks && !choice.is_off {
         finding.advise(
             "see 'rankweave topo -- LAUNCHER …', which says what each source of the network needs",
         )
     } else {
         finding
     })
-    .filter(|_| settings.topology.is_none())
 }

@@ -27,6 +27,8 @@ pub(super) struct LaunchHosts {
     pub(super) count_words: Vec<Range<usize>>,
     /// The user allows more ranks than slots in an option that is replaced.
     pub(super) oversubscribe: bool,
+    /// The user allows more ranks than slots, in any way. Otherwise Open MPI refuses such a launch.
+    pub(super) allows_more: bool,
     /// The command line says how ranks are bound.
     pub(super) has_binding: bool,
 }
@@ -38,6 +40,8 @@ const OPEN_MPI_PARAMETERS: &str = "rmaps rmaps_base_mapping_policy rmaps_base_ra
     rmaps_rank_file_path rmaps_base_cpus_per_rank rmaps_default_mapping_policy \
     rmaps_default_ranking_policy hwloc_default_cpu_list";
 const OPEN_MPI_BINDING: &str = "hwloc_base_binding_policy hwloc_default_binding_policy";
+/// The parameter of Open MPI that allows more ranks than slots.
+const OVERSUBSCRIBE: &str = "rmaps_base_oversubscribe";
 const HYDRA_PLACES: &str = "rankmap order-nodes map-by hosts-group configfile";
 const SRUN_PLACES: &str = "m distribution r relative x exclude F nodefile multi-prog het-group pack-group \
     ntasks-per-core ntasks-per-gpu ntasks-per-socket ntasks-per-tres tres-per-task gpus-per-task \
@@ -136,7 +140,12 @@ impl LaunchHosts {
                 self.has_binding = true;
                 Ok(())
             }
+            "oversubscribe" => {
+                self.allows_more = true;
+                Ok(())
+            }
             _ => {
+                self.allows_more |= parameter.is_some_and(|p| p == OVERSUBSCRIBE) && is_true(value);
                 self.has_binding |= parameter.is_some_and(|p| listed(OPEN_MPI_BINDING, p));
                 Ok(())
             }
@@ -165,6 +174,7 @@ impl LaunchHosts {
             return Err(Refusal::user(option));
         }
         self.oversubscribe |= rest.contains(&"oversubscribe");
+        self.allows_more |= self.oversubscribe;
         Ok(match ranks {
             Some(ranks) => self.count(option, &ranks),
             None => {
@@ -234,6 +244,11 @@ impl LaunchHosts {
             let mut bindings =
                 bindings.flat_map(|p| [format!("OMPI_MCA_{p}"), format!("PRTE_MCA_{p}")]);
             self.has_binding |= bindings.any(|name| set(&name).is_some());
+            let allowed =
+                ["OMPI_MCA_", "PRTE_MCA_"].map(|prefix| format!("{prefix}{OVERSUBSCRIBE}"));
+            self.allows_more |= allowed.iter().any(|name| set(name).is_some_and(|v| is_true(&v)));
+            let policy = set("PRTE_MCA_rmaps_default_mapping_policy").unwrap_or_default();
+            self.allows_more |= policy.to_ascii_lowercase().contains(":oversubscribe");
             let default = ["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"];
             if self.allocation.is_none()
                 && let Some(path) = default.into_iter().find_map(set)
@@ -269,6 +284,13 @@ impl LaunchHosts {
             None => allocation,
         })
     }
+}
+
+/// Whether a parameter of Open MPI is switched on.
+fn is_true(value: &str) -> bool {
+    ["1", "true", "yes", "y", "t", "on", "enabled"]
+        .iter()
+        .any(|v| v.eq_ignore_ascii_case(value.trim()))
 }
 
 /// Reads a host file. Errors: it cannot be read, or its content cannot be understood.

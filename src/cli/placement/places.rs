@@ -8,7 +8,7 @@
 use super::Refusal;
 use super::launch_hosts::LaunchHosts;
 use crate::allocation::filling::{Filling, host_of_rank};
-use crate::allocation::{Hosts, short_name};
+use crate::allocation::{Allocation, Hosts, short_name};
 use crate::base::numbering::by_first_appearance;
 use crate::base::permutation::is_permutation;
 use crate::store::{Placement, Record};
@@ -45,6 +45,9 @@ impl Places {
             });
         };
         let list = allocation.hosts().map_err(Refusal::unreadable)?;
+        if matches!(filling, Filling::Slots | Filling::Within) {
+            check_slots(&list, tasks, hosts.allows_more, &allocation)?;
+        }
         let order =
             host_of_rank(&list, tasks, filling).or_else(|| as_recorded(&list, recorded?, tasks));
         let order = order.ok_or_else(|| {
@@ -67,6 +70,31 @@ impl Places {
         let placement = inside(Placement::of_nodes(node_of_process, names), recorded);
         Ok(Places { placement, number_of_node })
     }
+}
+
+/// Errors: Open MPI starts so many ranks only if the user allows more ranks than slots, and never more than `max_slots`.
+/// Its mapper `seq`, which reads the file, would start them.
+fn check_slots(
+    list: &Hosts,
+    tasks: usize,
+    allows_more: bool,
+    allocation: &Allocation,
+) -> Result<(), Refusal> {
+    let Some(totals) = list.totals() else { return Ok(()) };
+    let slots: usize = totals.iter().map(|&n| n as usize).sum();
+    if tasks <= slots || allows_more && !allocation.has_limits {
+        return Ok(());
+    }
+    let what = format!("{} has {slots} slots for {tasks} ranks", allocation.source);
+    Err(match allows_more {
+        true => Refusal::new(
+            format!("{what}, and max_slots limits the further ones"),
+            "give the hosts more slots, or leave max_slots out",
+        ),
+        false => {
+            Refusal::new(what, "give the hosts more slots, or allow more ranks: --oversubscribe")
+        }
+    })
 }
 
 /// Whether every process of a launch was bound to one core.

@@ -368,6 +368,22 @@ fn oversubscribed_launches_stay_so_and_others_never_become_so() {
         let (command, _) = bench.golden(line, &[]);
         assert_eq!(command.contains("--oversubscribe"), line.contains("--oversubscribe"));
     }
+    // The launcher refuses these launches, and placement does not make it start them.
+    std::fs::write(bench.path("limited"), "n0 slots=2 max_slots=2\nn1 slots=4\n").unwrap();
+    for (line, what) in [
+        ("@mpirun4 -np 8 --host n0:2,n1:4 /bin/true", "6 slots for 8 ranks"),
+        ("@mpirun5 -np 8 --host n0:2,n1:4 /bin/true", "6 slots for 8 ranks"),
+        ("@mpirun4 -np 8 --oversubscribe --hostfile @limited /bin/true", "max_slots limits"),
+    ] {
+        let refused = bench.refused(line, &[]);
+        assert!(refused.contains(what), "{line}: {refused}");
+    }
+    for allowed in
+        [("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("OMPI_MCA_rmaps_base_oversubscribe", "true")]
+    {
+        let (_, content) = bench.golden("@mpirun4 -np 8 --host n0:2,n1:4 /bin/true", &[allowed]);
+        assert_eq!(content.lines().count(), 8);
+    }
 }
 
 #[test]

@@ -82,15 +82,11 @@ pub(in crate::cli) fn nodes_of(
         let text = format!("the path of the command 'rankweave' is not known: {e}");
         Error::new(ErrorKind::Io, text)
     })?;
-    let mut words = words[..start].to_vec();
-    words.extend([own.display().to_string(), "doctor".into(), "--on-node".into()]);
+    let probe = [own.display().to_string(), "doctor".into(), "--on-node".into()];
+    let words = with_probe(launch, words, start, &probe);
     let prepared = Prepared::new(&words, &SettingsArgs::default())?;
     let plan = prepared.command(&words, &prepared.variables)?;
-    // A launch of several programs is probed with the first one only.
-    let expected = match &launch.parts[..] {
-        [part] => part.ranks,
-        _ => None,
-    };
+    let expected: Option<usize> = launch.parts.iter().map(|part| part.ranks).sum();
     let streams = Streams::new()?;
     let ask = || execute(&plan, &[], None, &streams, Some(limit));
     let mut run = ask()?;
@@ -105,6 +101,29 @@ pub(in crate::cli) fn nodes_of(
         _ if nodes.is_empty() => Err(silent(&run)),
         _ => Ok(nodes),
     }
+}
+
+/// The launch with the probe in place of each of its programs. `start` is the first word of the first one.
+fn with_probe(
+    launch: &LaunchLine,
+    words: &[String],
+    start: usize,
+    probe: &[String],
+) -> Vec<String> {
+    let programs: Vec<usize> =
+        launch.parts.iter().map(|part| part.words.len()).filter(|&length| length > 0).collect();
+    if programs.len() != launch.starts.len() {
+        return [&words[..start], probe].concat();
+    }
+    let mut replaced = Vec::new();
+    let mut next = 0;
+    for (&start, length) in launch.starts.iter().zip(programs) {
+        replaced.extend_from_slice(words.get(next..start).unwrap_or_default());
+        replaced.extend_from_slice(probe);
+        next = start + length;
+    }
+    replaced.extend_from_slice(words.get(next..).unwrap_or_default());
+    replaced
 }
 
 /// The error for a launcher that did not end in time.
@@ -177,6 +196,23 @@ mod tests {
             ("r.s1.a".into(), "".into())
         );
         assert_eq!(read(&answer()).len(), 1);
+    }
+
+    #[test]
+    fn each_program_of_a_launch_is_replaced() {
+        let probed = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+            let launch = LaunchLine::of(
+                &crate::cli::launcher::Launcher::of_command(&words).unwrap(),
+                &words,
+            );
+            with_probe(&launch, &words, launch.starts[0], &["P".into()]).join(" ")
+        };
+        assert_eq!(probed("mpirun -n 4 ./a x y"), "mpirun -n 4 P");
+        assert_eq!(
+            probed("mpirun --host n0,n1 -np 4 ./a x : -np 2 -H n2 ./b"),
+            "mpirun --host n0,n1 -np 4 P : -np 2 -H n2 P"
+        );
     }
 
     #[test]

@@ -68,9 +68,14 @@ impl Clusterer {
     /// Every vertex that is on its own joins the best cluster beside it.
     #[inline(always)]
     fn join(&mut self, graph: &Csr, limits: ClusterLimits, alike: impl Fn(usize, usize) -> bool) {
+        /// Rows that are asked for ahead of their turn.
+        const AHEAD: usize = 12;
         let (leader, load) = (&mut self.leader[..], &mut self.load[..]);
-        for &v in &self.order {
+        for (k, &v) in self.order.iter().enumerate() {
             let v = v as usize;
+            if let Some(&soon) = self.order.get(k + AHEAD) {
+                graph.arcs.ask_for(graph.offsets[soon as usize]);
+            }
             if std::mem::replace(&mut self.settled[v], true) {
                 continue;
             }

@@ -74,12 +74,11 @@ impl Contractor {
             } else {
                 for (d, w) in whole.arcs(parent as usize) {
                     if number[d][s] != NONE {
-                        coarse.targets.push(number[d][s]);
-                        coarse.weights.push(w);
+                        coarse.arcs.push(number[d][s], w);
                     }
                 }
                 coarse.sizes.push(whole.sizes[parent as usize]);
-                coarse.offsets.push(coarse.targets.len() as u32);
+                coarse.end_row();
             }
         }
         Some(coarse)
@@ -97,11 +96,11 @@ impl Contractor {
     ) -> Csr {
         self.group(cluster_of, clusters, wanted);
         refill(&mut self.seen, clusters, 0);
-        let room = large.targets.len() / 2;
+        let room = large.arcs.len() / 2;
         let mut offsets = roomy(clusters + 1);
         offsets.push(0);
-        let (targets, weights) = (pool.ids(room), pool.weights(room));
-        Csr { offsets, targets, weights, sizes: roomy(clusters), bias: Vec::new() }
+        let arcs = pool.arcs(room, large.arcs.are_wide());
+        Csr { offsets, arcs, sizes: roomy(clusters), bias: Vec::new() }
     }
 
     /// Appends the row of cluster `c`, whose members are grouped. `begin` counts positions over all
@@ -146,10 +145,9 @@ impl Contractor {
             }
         }
         let row = &row[1..length as usize];
-        coarse.targets.extend(row.iter().map(|&(d, _)| d));
-        coarse.weights.extend(row.iter().map(|&(_, w)| w));
+        row.iter().for_each(|&(d, w)| coarse.arcs.push(d, w));
         coarse.sizes.push(size);
-        coarse.offsets.push(coarse.targets.len() as u32);
+        coarse.end_row();
         *begin += length;
     }
 

@@ -1,8 +1,8 @@
 //! The engine's own graph: compressed rows, 32-bit ids, weights scaled so that no sum overflows.
 
+use super::arcs::{Arcs, FreeArcs};
 use super::{Pool, roomy};
 use crate::matrix::Graph;
-use std::mem::MaybeUninit;
 
 /// By how many bits weights and distances of the input are shifted for the search.
 ///
@@ -33,6 +33,13 @@ impl Scale {
         Scale { weight_shift, distance_shift }
     }
 
+    /// The same for large graphs: all sums of weights fit into 32 bits, too, which halves the memory of the weights.
+    pub(crate) fn narrow(total_weight: u128, max_distance: u64) -> Self {
+        let scale = Self::new(total_weight, max_distance);
+        let bits = 128 - total_weight.leading_zeros();
+        Scale { weight_shift: scale.weight_shift.max(bits.saturating_sub(32)), ..scale }
+    }
+
     #[inline]
     pub(crate) fn weight(self, w: u64) -> i64 {
         ((w >> self.weight_shift.min(63)) as i64).max(1)
@@ -60,28 +67,23 @@ const THREAD_FROM: usize = if cfg!(test) { 100 } else { 65_536 };
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Csr {
     pub(crate) offsets: Vec<u32>,
-    pub(crate) targets: Vec<u32>,
-    pub(crate) weights: Vec<i64>,
+    pub(crate) arcs: Arcs,
     pub(crate) sizes: Vec<u32>,
     /// In a bisection: what a vertex costs more on side 1 than on side 0; empty for nothing.
     pub(crate) bias: Vec<i64>,
 }
 
-/// Memory for targets and weights of arcs.
-type FreeArcs<'a> = (&'a mut [MaybeUninit<u32>], &'a mut [MaybeUninit<i64>]);
-
 impl Csr {
     /// Hands the memory of the arcs to the next graphs.
     pub(crate) fn recycle(self, pool: &mut Pool) {
-        pool.keep(self.targets, self.weights);
+        pool.keep(self.arcs);
     }
 
     /// Vertices of size 1 and room for the arcs of `graph`; no row is finished.
     pub(super) fn with_room_for(graph: &Graph) -> Csr {
         let mut csr = Csr {
             offsets: roomy(graph.vertices() + 1),
-            targets: roomy(2 * graph.edges()),
-            weights: roomy(2 * graph.edges()),
+            arcs: Arcs { list: roomy(2 * graph.edges()), high: Vec::new() },
             sizes: vec![1; graph.vertices()],
             bias: Vec::new(),
         };
@@ -93,9 +95,8 @@ impl Csr {
     pub(crate) fn from_graph(graph: &Graph, scale: Scale) -> Csr {
         let mut csr = Csr::with_room_for(graph);
         for v in 0..graph.vertices() {
-            csr.targets.extend_from_slice(graph.neighbours(v));
-            csr.weights.extend(graph.weights(v).iter().map(|&w| scale.weight(w)));
-            csr.offsets.push(csr.targets.len() as u32);
+            graph.arcs(v).for_each(|(t, w)| csr.arcs.push(t, scale.weight(w)));
+            csr.end_row();
         }
         csr
     }
@@ -117,8 +118,13 @@ impl Csr {
 
     #[inline]
     pub(crate) fn arcs(&self, v: usize) -> impl Iterator<Item = (usize, i64)> + '_ {
-        let r = self.range(v);
-        self.targets[r.clone()].iter().map(|&t| t as usize).zip(self.weights[r].iter().copied())
+        self.arcs.iter(self.range(v))
+    }
+
+    /// Ends the row of a vertex: the arcs that are added next are those of the next vertex.
+    #[inline]
+    pub(crate) fn end_row(&mut self) {
+        self.offsets.push(self.arcs.len() as u32);
     }
 
     /// Number of tasks in all vertices.
@@ -142,11 +148,10 @@ impl Csr {
             for (t, w) in self.arcs(v as usize) {
                 let l = local[t];
                 if l != u32::MAX {
-                    sub.targets.push(l);
-                    sub.weights.push(w);
+                    sub.arcs.push(l, w);
                 }
             }
-            sub.offsets.push(sub.targets.len() as u32);
+            sub.end_row();
             sub.sizes.push(self.sizes[v as usize]);
         }
         for &v in members {
@@ -174,8 +179,7 @@ impl Csr {
         }));
         let mut parts = [0, 1].map(|s| Csr {
             offsets: roomy(counts[s] as usize + 1),
-            targets: pool.ids(arcs[s]),
-            weights: pool.weights(arcs[s]),
+            arcs: pool.arcs(arcs[s], self.arcs.are_wide()),
             sizes: roomy(counts[s] as usize),
             bias: Vec::new(),
         });
@@ -190,8 +194,7 @@ impl Csr {
         }
         let mut open = parts.each_mut().map(|part| {
             part.offsets.push(0);
-            let arcs = (part.targets.spare_capacity_mut(), part.weights.spare_capacity_mut());
-            (arcs, &mut part.offsets, &mut part.sizes)
+            (part.arcs.free(), &mut part.offsets, &mut part.sizes)
         });
         let mut ends = [0usize; 2];
         for (v, (&own, &size)) in number.iter().zip(&self.sizes).enumerate() {
@@ -202,12 +205,9 @@ impl Csr {
             sizes.push(size);
         }
         for (part, end) in parts.iter_mut().zip(ends) {
-            // SAFETY: `inner_arcs` wrote the first `end` elements of both, which is within their
-            // room: it is checked at every write.
-            unsafe {
-                part.targets.set_len(end);
-                part.weights.set_len(end);
-            }
+            // SAFETY: `inner_arcs` wrote the first `end` arcs, which is within their room: it is checked at
+            // every write.
+            unsafe { part.arcs.take(end, self.arcs.are_wide()) };
         }
         parts
     }
@@ -219,23 +219,17 @@ impl Csr {
         v: usize,
         own: u32,
         number: &[u32],
-        (targets, weights): &mut FreeArcs<'_>,
-        mut end: usize,
+        arcs: &mut FreeArcs<'_>,
+        end: usize,
     ) -> usize {
-        for (t, w) in self.arcs(v) {
-            // Written before it is known whether the arc stays: no branch on it.
-            targets[end].write(number[t] & !SIDE);
-            weights[end].write(w);
-            end += usize::from(number[t] ^ own < SIDE);
-        }
-        end
+        arcs.put(&self.arcs, self.range(v), (number, own, SIDE), end)
     }
 
     /// Fills the subgraph of one side, which is empty and has room for all arcs of its vertices.
     /// `number` as in [`Self::split`].
     fn extract(&self, number: &[u32], side: u32, part: &mut Csr) {
         part.offsets.push(0);
-        let mut arcs = (part.targets.spare_capacity_mut(), part.weights.spare_capacity_mut());
+        let mut arcs = part.arcs.free();
         let mut end = 0usize;
         for (v, (&own, &size)) in number.iter().zip(&self.sizes).enumerate() {
             if own & SIDE != side {
@@ -245,12 +239,9 @@ impl Csr {
             part.offsets.push(end as u32);
             part.sizes.push(size);
         }
-        // SAFETY: `inner_arcs` wrote the first `end` elements of both, which is within their room: it
-        // is checked at every write.
-        unsafe {
-            part.targets.set_len(end);
-            part.weights.set_len(end);
-        }
+        // SAFETY: `inner_arcs` wrote the first `end` arcs, which is within their room: it is checked at every
+        // write.
+        unsafe { part.arcs.take(end, self.arcs.are_wide()) };
     }
 }
 
@@ -266,6 +257,8 @@ mod tests {
         let sum = i128::from(huge.weight(u64::MAX)) * 1000 * i128::from(huge.distance(u64::MAX));
         assert!(sum < 1 << 60, "{sum}");
         assert_eq!(huge.weight(1), 1);
+        assert_eq!(Scale::narrow(u128::from(u32::MAX), 1000).weight(7), 7);
+        assert!(Scale::narrow(1 << 50, 1000).weight(1 << 50) < 1 << 32);
     }
 
     #[test]
@@ -281,8 +274,8 @@ mod tests {
                 (0..200).filter(|&v| usize::from(side[v as usize]) == s).collect();
             let expected = csr.subgraph(&members, &mut local);
             assert_eq!(
-                (&part.offsets, &part.targets, &part.weights, &part.sizes),
-                (&expected.offsets, &expected.targets, &expected.weights, &expected.sizes)
+                (&part.offsets, &part.arcs, &part.sizes),
+                (&expected.offsets, &expected.arcs, &expected.sizes)
             );
         }
     }

@@ -26,11 +26,10 @@ pub(crate) fn heaviest(graph: &Graph, scale: Scale) -> Csr {
             let bound = least[v].min(least[t as usize]);
             // Of pairs with the same weight a part is kept, the same part at both ends.
             if w > bound || (w == bound && chosen(v as u32, t, graph.degree(v))) {
-                csr.targets.push(t);
-                csr.weights.push(scale.weight(w));
+                csr.arcs.push(t, scale.weight(w));
             }
         }
-        csr.offsets.push(csr.targets.len() as u32);
+        csr.end_row();
     }
     csr
 }

@@ -3,6 +3,7 @@
 //! A bisection of a large graph makes a handful of smaller graphs and drops them. If their memory went back
 //! to the system, the system would have to clear it again for each new graph.
 
+use super::arcs::{Arc, Arcs};
 use super::roomy;
 
 /// Vectors with fewer elements come from the allocator, which itself keeps their memory.
@@ -14,25 +15,22 @@ const KEPT: usize = 6;
 /// Large vectors out of use.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    narrow: Vec<Vec<u32>>,
-    wide: Vec<Vec<i64>>,
+    arcs: Vec<Vec<Arc>>,
+    high: Vec<Vec<u32>>,
 }
 
 impl Pool {
-    /// An empty vector with room for `capacity` ids.
-    pub(crate) fn ids(&mut self, capacity: usize) -> Vec<u32> {
-        take(&mut self.narrow, capacity)
+    /// No arcs, with room for `capacity` of them. If they are `wide`, there is also room for the upper halves of
+    /// their weights.
+    pub(crate) fn arcs(&mut self, capacity: usize, wide: bool) -> Arcs {
+        let high = if wide { take(&mut self.high, capacity) } else { Vec::new() };
+        Arcs { list: take(&mut self.arcs, capacity), high }
     }
 
-    /// An empty vector with room for `capacity` weights.
-    pub(crate) fn weights(&mut self, capacity: usize) -> Vec<i64> {
-        take(&mut self.wide, capacity)
-    }
-
-    /// Keeps the memory of ids and weights that are no longer needed.
-    pub(super) fn keep(&mut self, ids: Vec<u32>, weights: Vec<i64>) {
-        keep(&mut self.narrow, ids);
-        keep(&mut self.wide, weights);
+    /// Keeps the memory of arcs that are no longer needed.
+    pub(super) fn keep(&mut self, arcs: Arcs) {
+        keep(&mut self.arcs, arcs.list);
+        keep(&mut self.high, arcs.high);
     }
 }
 
@@ -68,15 +66,15 @@ mod tests {
     #[test]
     fn large_memory_comes_back() {
         let mut pool = Pool::default();
-        let large = pool_free(3 * FROM);
-        let address = large.as_ptr();
-        pool.keep(pool_free(100), Vec::new());
-        pool.keep(large, Vec::new());
-        let (small, larger) = (pool.ids(100), pool.ids(4 * FROM));
+        let large = with_room(3 * FROM);
+        let address = large.list.as_ptr();
+        pool.keep(with_room(100));
+        pool.keep(large);
+        let (small, larger) = (pool.arcs(100, false).list, pool.arcs(4 * FROM, false).list);
         assert!(small.capacity() < FROM && larger.as_ptr() != address);
-        let again = pool.ids(2 * FROM);
-        assert_eq!((again.as_ptr(), again.len()), (address, 0));
-        let other = pool.ids(2 * FROM);
+        let again = pool.arcs(2 * FROM, true);
+        assert_eq!((again.list.as_ptr(), again.len()), (address, 0));
+        let other = pool.arcs(2 * FROM, false).list;
         assert!(other.as_ptr() != address);
     }
 
@@ -84,14 +82,14 @@ mod tests {
     fn no_more_vectors_are_kept_than_the_limit() {
         let mut pool = Pool::default();
         for _ in 0..2 * KEPT {
-            pool.keep(Vec::new(), Vec::with_capacity(FROM));
+            pool.keep(with_room(FROM));
         }
-        assert_eq!(pool.wide.len(), KEPT);
+        assert_eq!(pool.arcs.len(), KEPT);
     }
 
-    fn pool_free(room: usize) -> Vec<u32> {
-        let mut vector = Vec::with_capacity(room);
-        vector.push(1);
-        vector
+    fn with_room(room: usize) -> Arcs {
+        let mut arcs = Arcs { list: Vec::with_capacity(room), high: Vec::new() };
+        arcs.push(1, 1);
+        arcs
     }
 }

@@ -1,6 +1,7 @@
 //! What the parts of the mapping engine share: the problem in the engine's own terms, graphs,
 //! queues, distances, placements.
 
+mod arcs;
 mod bisection;
 mod chosen_places;
 mod distance;

@@ -7,6 +7,10 @@ use crate::mapping::{Objective, Problem};
 /// Problems above this size are renumbered for locality.
 const RENUMBER_FROM: usize = 8192;
 
+/// Problems above this size are searched with weights of 32 bits. Of weights that need more, the search sees the upper
+/// bits. No exact search handles so many tasks, and the answers are evaluated with the weights of the problem.
+const NARROW_FROM: usize = 65_536;
+
 /// Scaled graph, sorted places, distances.
 pub(crate) struct Prepared<'a, 'b> {
     pub(crate) problem: &'b Problem<'a>,
@@ -40,7 +44,9 @@ impl<'a, 'b> Prepared<'a, 'b> {
 
     fn numbered(problem: &'b Problem<'a>, anew: bool) -> Self {
         let graph = problem.graph();
-        let scale = Scale::new(graph.total_weight(), largest_distance(problem));
+        let narrow = anew && problem.tasks() > NARROW_FROM;
+        let scale = if narrow { Scale::narrow } else { Scale::new };
+        let scale = scale(graph.total_weight(), largest_distance(problem));
         let (csr, order) = if anew {
             let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
             (csr, Some(order))
@@ -109,7 +115,8 @@ impl<'a, 'b> Prepared<'a, 'b> {
     /// A lower bound of the cost where all distances are at least 1: every pair at distance 1. It is only
     /// useful for grids; a tree reaches it only if all tasks fit in one group.
     pub(crate) fn least(&self) -> i128 {
-        self.graph.weights.iter().map(|&w| i128::from(w)).sum::<i128>() / 2
+        let arcs = self.graph.arcs.iter(0..self.graph.arcs.len());
+        arcs.map(|(_, w)| i128::from(w)).sum::<i128>() / 2
     }
 
     /// True if no mapping costs less than this one: all tasks that exchange data are at distance 1, and no two
@@ -135,11 +142,12 @@ impl<'a, 'b> Prepared<'a, 'b> {
     fn count_pairs(&mut self) {
         for v in 0..self.graph.len() {
             for k in self.graph.range(v) {
-                let (a, b) = (self.task(v), self.task(self.graph.targets[k] as usize));
-                self.graph.weights[k] = self.problem.traffic().map_or(2, |traffic| {
+                let (a, b) = (self.task(v), self.task(self.graph.arcs.target(k) as usize));
+                let weight = self.problem.traffic().map_or(2, |traffic| {
                     let used = |i, j| i64::from(!traffic.get(i, j).is_zero());
                     (used(a, b) + used(b, a)).max(1)
                 });
+                self.graph.arcs.set_weight(k, weight);
             }
         }
     }

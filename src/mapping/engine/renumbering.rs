@@ -58,13 +58,12 @@ impl Csr {
                     (*id, weight(w))
                 }));
                 row.sort_unstable_by_key(|&(t, _)| t);
-                csr.targets.extend(row.iter().map(|&(t, _)| t));
-                csr.weights.extend(row.iter().map(|&(_, w)| w));
-                csr.offsets.push(csr.targets.len() as u32);
+                row.iter().for_each(|&(t, w)| csr.arcs.push(t, w));
+                csr.end_row();
             }
         }
         order.extend((0..n as u32).filter(|&v| number[v as usize] == NONE));
-        csr.offsets.resize(n + 1, csr.targets.len() as u32);
+        csr.offsets.resize(n + 1, csr.arcs.len() as u32);
         (csr, order)
     }
 }

@@ -29,11 +29,12 @@ pub(crate) fn detect(graph: &Csr) -> Option<GridShape> {
     if graph.len() < 4 {
         return None;
     }
-    let all = Lists { offsets: graph.offsets.clone(), targets: graph.targets.clone() };
+    let targets = graph.arcs.iter(0..graph.arcs.len()).map(|(t, _)| t as u32).collect();
+    let all = Lists { offsets: graph.offsets.clone(), targets };
     if let Some(shape) = detect_in(&all) {
         return Some(shape);
     }
-    let heaviest = |v: usize| graph.weights[graph.range(v)].iter().copied().max().unwrap_or(0);
+    let heaviest = |v: usize| graph.arcs(v).map(|(_, w)| w).max().unwrap_or(0);
     let mut tops: Vec<i64> = (0..graph.len()).map(heaviest).collect();
     let middle = tops.len() / 2;
     let (_, &mut typical, _) = tops.select_nth_unstable(middle);
@@ -49,7 +50,7 @@ pub(crate) fn detect(graph: &Csr) -> Option<GridShape> {
         }
         heavy.offsets.push(heavy.targets.len() as u32);
     }
-    let worthwhile = heavy.targets.len() < graph.targets.len() && kept * 4 >= total * 3;
+    let worthwhile = heavy.targets.len() < graph.arcs.len() && kept * 4 >= total * 3;
     if worthwhile { detect_in(&heavy) } else { None }
 }
 

@@ -272,7 +272,7 @@ mod tests {
         sorted.sort_unstable();
         sorted.dedup();
         assert_eq!(sorted.len(), graph.vertices(), "{text} on {}", machine.name());
-        let weight = i128::from(csr.weights[0]);
+        let weight = i128::from(csr.arcs.weight(0));
         distance(&csr, machine, &slots) / weight
     }
 

@@ -24,16 +24,27 @@ pub(crate) struct BisectEffort {
     pub(crate) starts: usize,
     /// That coarse graph has at most one vertex for this many vertices of the whole graph.
     pub(crate) share: usize,
-    /// For large problems: FM gives up sooner on small graphs, and several bisections start from the same
-    /// clusters.
+    /// For large problems: FM gives up sooner on small graphs.
     pub(crate) hurried: bool,
+    /// For large problems: the bisections of both sides start from the clusters of the bisection above them, and FM
+    /// tries only vertices at the cut while these suffice.
+    pub(crate) inherits: bool,
 }
 
 impl BisectEffort {
     /// These runs, growings, passes and cycles; all other values are those for small problems.
     pub(crate) fn new(runs: usize, growings: usize, passes: usize, cycles: usize) -> Self {
-        let (members, starts, share, hurried) = (3, 1, 1, false);
-        BisectEffort { runs, growings, passes, cycles, members, starts, share, hurried }
+        BisectEffort {
+            runs,
+            growings,
+            passes,
+            cycles,
+            members: 3,
+            starts: 1,
+            share: 1,
+            hurried: false,
+            inherits: false,
+        }
     }
 }
 
@@ -148,13 +159,14 @@ impl Bisector {
         let patience = if n <= 1000 { 50 + n / 4 } else { 250 + n / 100 };
         let once = self.effort.runs == 1 && self.effort.cycles == 0;
         let patience = if once { patience / 2 } else { patience };
-        let patience = if self.effort.hurried { patience.min(8 + n / 4) } else { patience };
+        let patience = if self.effort.hurried { patience.min(4 + n / 8) } else { patience };
         FmLimits {
             target,
             allowed: if finest { self.allowed } else { heaviest.max(self.allowed) },
             slack: heaviest.max(if finest { 2 } else { 1 }),
             patience,
             passes: self.effort.passes,
+            tries_all: !self.effort.inherits,
         }
     }
 
@@ -167,8 +179,7 @@ impl Bisector {
         rng: &mut Rng,
     ) -> Bisection {
         let several = self.effort.starts > 1 && given.is_none() && !self.budget.expired();
-        let (coarsening, uses) = self.coarsened(graph, target, given, several, rng);
-        let Coarsening { levels, sides } = coarsening;
+        let Coarsening { levels, sides } = self.coarsened(graph, target, given, several, rng);
         let coarsest = levels.last().map_or(graph, |level| &level.coarse);
         let limits = self.limits(coarsest, target, levels.is_empty());
         let b = if given.is_some() {
@@ -180,9 +191,9 @@ impl Bisector {
         } else {
             self.first(coarsest, limits, rng)
         };
-        let keeps = self.effort.hurried && Inheritance::is_wanted(graph.len(), uses + 1);
+        let keeps = self.effort.inherits && graph.len() >= Inheritance::FROM;
         let (mut b, steps) = self.uncoarsened(graph, target, levels, b, keeps);
-        self.left = keeps.then_some(Inheritance { steps, uses: uses + 1 });
+        self.left = keeps.then_some(Inheritance { steps });
         if (b.size[0] - target).abs() > self.allowed {
             force_balance(graph, &mut b, target, self.allowed);
         }
@@ -190,7 +201,7 @@ impl Bisector {
     }
 
     /// Coarsens until few vertices are left, within the sides that are given. It takes over the coarsening
-    /// that a bisection above has left. Also returns how many bisections have used that coarsening.
+    /// that a bisection above has left.
     fn coarsened(
         &mut self,
         graph: &Csr,
@@ -198,14 +209,12 @@ impl Bisector {
         given: Option<&[u8]>,
         several: bool,
         rng: &mut Rng,
-    ) -> (Coarsening, u32) {
+    ) -> Coarsening {
         let total = graph.total_size();
         let smaller = (target as u64).min(total - target as u64).max(1);
         let mut levels: Vec<Level> = Vec::new();
         let mut sides: Vec<u8> = given.map(<[u8]>::to_vec).unwrap_or_default();
-        let inherited = self.inherited.take();
-        let uses = inherited.as_ref().map_or(0, |i| i.uses);
-        let mut handed = inherited.into_iter().flat_map(|i| i.steps);
+        let mut handed = self.inherited.take().into_iter().flat_map(|i| i.steps);
         let most = if several { (graph.len() / self.effort.share).max(COARSEST) } else { COARSEST };
         loop {
             let current = levels.last().map_or(graph, |level| &level.coarse);
@@ -237,7 +246,7 @@ impl Bisector {
             });
             levels.push(Level { coarse, of });
         }
-        (Coarsening { levels, sides }, uses)
+        Coarsening { levels, sides }
     }
 
     /// Takes a bisection of the coarsest graph down to `graph`, refined on every level. With `keeps` it also

@@ -2,7 +2,7 @@
 //!
 //! For vertices that are not near the cut, the clusters of the whole graph are as good for a side as new
 //! clusters. The contracted graph then differs only in the numbers of its vertices. On large problems,
-//! therefore, only every fourth bisection finds new clusters for the finest levels.
+//! therefore, the bisections take the clusters of the finest levels from the bisection above them.
 
 use crate::mapping::coarsening::{Contractor, NONE, SideOfCut};
 use crate::mapping::engine::{Csr, Pool};
@@ -23,25 +23,14 @@ pub(crate) struct Step {
 pub(crate) struct Inheritance {
     /// The finest first; the vertices of each are the clusters of the one before.
     pub(super) steps: Vec<Step>,
-    /// Bisections that have used them.
-    pub(super) uses: u32,
 }
 
 impl Inheritance {
     /// Levels that are handed down.
     pub(super) const DEPTH: usize = 3;
 
-    /// Bisections in a row that use the same clusters.
-    const USES: u32 = 4;
-
-    /// Smallest graph that takes clusters over: on smaller ones they would be too coarse.
-    const FROM: usize = 512;
-
-    /// Whether a side of a graph with this many vertices may take over clusters that this many bisections
-    /// have used.
-    pub(super) fn is_wanted(vertices: usize, uses: u32) -> bool {
-        uses < Self::USES && vertices >= Self::FROM
-    }
+    /// Smallest graph whose coarsening is handed down, and that takes one over.
+    pub(super) const FROM: usize = 64;
 
     /// The coarsening that each side of a bisected graph inherits; `parts` are their subgraphs. A cluster at
     /// the cut is divided between both sides.
@@ -52,7 +41,6 @@ impl Inheritance {
         contractor: &mut Contractor,
         pool: &mut Pool,
     ) -> [Option<Inheritance>; 2] {
-        let uses = self.uses;
         let mut steps = [Vec::new(), Vec::new()];
         // The vertices of the level at hand on each side, by their numbers in the whole.
         let mut vertices = [0, 1].map(|s: usize| Vec::with_capacity(parts[s].len()));
@@ -87,7 +75,7 @@ impl Inheritance {
             }
             step.coarse.into_iter().for_each(|coarse| coarse.recycle(pool));
         }
-        steps.map(|steps| (!steps.is_empty()).then_some(Inheritance { steps, uses }))
+        steps.map(|steps| (!steps.is_empty()).then_some(Inheritance { steps }))
     }
 }
 

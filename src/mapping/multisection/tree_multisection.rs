@@ -9,6 +9,7 @@ use super::inheritance::Inheritance;
 use super::{BisectEffort, Bisector};
 use crate::mapping::Budget;
 use crate::mapping::engine::{Csr, Rng, TreePlaces};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Smallest part that is worth a thread of its own.
@@ -28,7 +29,14 @@ pub(crate) fn multisect(
     let mut task_at = vec![0u32; graph.len()];
     let threads = bisector.budget.threads();
     let run = Run { places, effort: bisector.effort, rng, placed: AtomicU64::new(0) };
-    let part = Part { graph, members, left: None, lo: 0, level: 0, out: &mut task_at };
+    let part = Part {
+        graph: Cow::Borrowed(graph),
+        members,
+        left: None,
+        lo: 0,
+        level: 0,
+        out: &mut task_at,
+    };
     run.group(part, bisector, threads);
     let mut answer = vec![0u32; graph.len()];
     for (k, &task) in task_at.iter().enumerate() {
@@ -47,8 +55,8 @@ struct Run<'a> {
 
 /// Tasks, and as many consecutive places for them.
 struct Part<'a> {
-    /// Its vertices are the tasks `members`.
-    graph: &'a Csr,
+    /// Its vertices are the tasks `members`. A graph of its own is freed once it is split.
+    graph: Cow<'a, Csr>,
     members: Vec<u32>,
     /// The coarsening that the bisection above left for this part.
     left: Option<Inheritance>,
@@ -75,6 +83,7 @@ impl Run<'_> {
         let single = ends.len() == part.members.len();
         if ends.len() <= 1 || single {
             part.out.copy_from_slice(&part.members);
+            recycle(part.graph, bisector);
             self.report(part.members.len() as u64, &bisector.budget);
             return;
         }
@@ -101,8 +110,10 @@ impl Run<'_> {
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
         bisector.inherited = left;
         bisector.threads = threads;
-        let b = bisector.bisect(graph, (at - lo) as i64, &mut rng);
-        let [(sub_0, left_0), (sub_1, left_1)] = bisector.split(graph, &b.side);
+        let b = bisector.bisect(&graph, (at - lo) as i64, &mut rng);
+        let [(sub_0, left_0), (sub_1, left_1)] = bisector.split(&graph, &b.side);
+        recycle(graph, bisector);
+        let (sub_0, sub_1) = (Cow::Owned(sub_0), Cow::Owned(sub_1));
         let mut tasks = [Vec::with_capacity(at - lo), Vec::with_capacity(hi - at)];
         for (&task, &side) in members.iter().zip(&b.side) {
             tasks[usize::from(side & 1)].push(task);
@@ -111,9 +122,9 @@ impl Run<'_> {
         drop((b, members));
         let (out_0, out_1) = out.split_at_mut(at - lo);
         let (ends_0, ends_1) = ends.split_at(cut);
-        let part_0 = Part { graph: &sub_0, members: tasks_0, left: left_0, lo, level, out: out_0 };
+        let part_0 = Part { graph: sub_0, members: tasks_0, left: left_0, lo, level, out: out_0 };
         let part_1 =
-            Part { graph: &sub_1, members: tasks_1, left: left_1, lo: at, level, out: out_1 };
+            Part { graph: sub_1, members: tasks_1, left: left_1, lo: at, level, out: out_1 };
         if threads > 1 && hi - lo >= THREAD_FROM {
             let budget = &bisector.budget.clone();
             let half = threads / 2;
@@ -124,14 +135,17 @@ impl Run<'_> {
                 });
                 self.split(part_0, ends_0, bisector, threads - half);
             });
-            bisector.recycle(sub_0);
-            bisector.recycle(sub_1);
         } else {
             self.split(part_0, ends_0, bisector, 1);
-            bisector.recycle(sub_0);
             self.split(part_1, ends_1, bisector, 1);
-            bisector.recycle(sub_1);
         }
+    }
+}
+
+/// Hands the memory of a graph that is no longer needed to the next graphs.
+fn recycle(graph: Cow<'_, Csr>, bisector: &mut Bisector) {
+    if let Cow::Owned(graph) = graph {
+        bisector.recycle(graph);
     }
 }
 

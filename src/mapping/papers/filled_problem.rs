@@ -45,7 +45,7 @@ impl<'a> FilledProblem<'a> {
         let scale = Scale::new(problem.graph().total_weight().max(1), largest);
         let mut graph = make(problem.graph(), scale);
         if problem.objective() == Objective::TotalHops {
-            graph.weights.fill(1);
+            graph.arcs.forget_weights();
         }
         graph.sizes.resize(places.len(), 1);
         let end = graph.offsets.last().copied().unwrap_or(0);

@@ -122,10 +122,9 @@ pub(super) fn quotient(graph: &Csr, groups: &[Vec<u32>]) -> Csr {
         }
         touched.sort_unstable();
         for to in touched.drain(..) {
-            quotient.targets.push(to);
-            quotient.weights.push(std::mem::take(&mut sum[to as usize]));
+            quotient.arcs.push(to, std::mem::take(&mut sum[to as usize]));
         }
-        quotient.offsets.push(quotient.targets.len() as u32);
+        quotient.end_row();
         quotient.sizes.push(members.len() as u32);
     }
     quotient

@@ -137,7 +137,7 @@ fn exhaustive(graph: &Csr, arity: usize) -> Vec<Vec<u32>> {
 /// geometric positions; only buckets that are needed are sorted.
 fn by_buckets(graph: &Csr, rng: &mut Rng) -> Vec<Vec<u32>> {
     let n = graph.len();
-    let mut pairs: Vec<(i64, u32, u32)> = Vec::with_capacity(graph.targets.len() / 2);
+    let mut pairs: Vec<(i64, u32, u32)> = Vec::with_capacity(graph.arcs.len() / 2);
     for v in 0..n {
         pairs.extend(graph.arcs(v).filter(|&(u, _)| u > v).map(|(u, w)| (w, v as u32, u as u32)));
     }

@@ -24,7 +24,7 @@ pub(super) fn weighted(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome
 pub(super) fn total(problem: &Problem<'_>, budget: &Budget) -> Result<Outcome> {
     let filled = FilledProblem::new(problem, budget);
     let mut nodes = Quotient::new(&filled);
-    nodes.graph.weights.fill(1);
+    nodes.graph.arcs.forget_weights();
     Ok(map(&filled, &nodes))
 }
 

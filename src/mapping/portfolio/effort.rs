@@ -3,6 +3,9 @@
 use crate::mapping::Preset;
 use crate::mapping::multisection::BisectEffort;
 
+/// Problems with more tasks are searched with less effort, because each step takes long.
+const LARGE: u64 = 400_000;
+
 /// Steps that each part of the portfolio may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
@@ -31,8 +34,13 @@ impl Effort {
                     // Fewer levels are faster if the graph of a level does not fit into the caches.
                     members: if n > 65_536 { 6 } else { 3 },
                     starts: if n > 8192 { 8 } else { 1 },
-                    share: if n > 65_536 { 32 } else { 4 },
-                    hurried: n > 400_000,
+                    share: match n {
+                        0..=65_536 => 4,
+                        65_537..=LARGE => 32,
+                        _ => 64,
+                    },
+                    hurried: n > LARGE,
+                    inherits: n > LARGE,
                     ..bisect(1, 2, 2, 0)
                 },
                 anneal_steps: if !tree && n <= 8192 { 300 * n } else { 0 },
@@ -47,8 +55,8 @@ impl Effort {
                     0..=8192 => bisect(3, 4, 4, 3),
                     // Starts on a coarse graph cost little and find more than one deep run.
                     8193..=65_536 => BisectEffort { starts: 4, share: 4, ..bisect(2, 4, 3, 1) },
-                    65_537..=400_000 => BisectEffort { starts: 4, share: 8, ..bisect(2, 4, 3, 1) },
-                    _ => BisectEffort { starts: 4, share: 8, ..bisect(1, 4, 3, 1) },
+                    65_537..=LARGE => BisectEffort { starts: 4, share: 8, ..bisect(2, 4, 3, 1) },
+                    _ => BisectEffort { starts: 4, share: 8, inherits: true, ..bisect(1, 4, 3, 1) },
                 },
                 anneal_steps: match (tree, n) {
                     (true, 0..=8192) => 140_000 + 100 * n,

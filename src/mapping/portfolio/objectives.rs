@@ -112,9 +112,9 @@ fn one_way(prepared: &Prepared<'_, '_>) -> Csr {
     if let Some(traffic) = prepared.problem.traffic() {
         for v in 0..graph.len() {
             for k in graph.range(v) {
-                let (a, b) = (prepared.task(v), prepared.task(graph.targets[k] as usize));
+                let (a, b) = (prepared.task(v), prepared.task(graph.arcs.target(k) as usize));
                 let bytes = traffic.get(a, b).bytes.max(traffic.get(b, a).bytes);
-                graph.weights[k] = prepared.scale.weight(bytes);
+                graph.arcs.set_weight(k, prepared.scale.weight(bytes));
             }
         }
     }

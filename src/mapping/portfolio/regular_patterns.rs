@@ -38,7 +38,7 @@ pub(super) fn by_cycles(graph: &Csr) -> Option<Csr> {
             beside[t] = v as u32;
         }
         for k in graph.range(v) {
-            let u = graph.targets[k] as usize;
+            let u = graph.arcs.target(k) as usize;
             // Ways from u back to v by one vertex, and by two.
             let mut cycles = 0u32;
             for (x, _) in graph.arcs(u).filter(|&(x, _)| x != v) {
@@ -49,7 +49,8 @@ pub(super) fn by_cycles(graph: &Csr) -> Option<Csr> {
             fewest = fewest.min(cycles);
             most = most.max(cycles);
             // Weights leave room for sums of 2^58; a factor beyond 15 says nothing more.
-            answer.weights[k] *= i64::from(1 + cycles.min(15));
+            let weight = graph.arcs.weight(k) * i64::from(1 + cycles.min(15));
+            answer.arcs.set_weight(k, weight);
         }
     }
     (most >= 2 * fewest + 2).then_some(answer)

@@ -60,7 +60,7 @@ fn run<D: Distance, N: Near>(
     let propose = |placement: &Placement, rng: &mut Rng| -> Option<(usize, u32)> {
         let u = movable[rng.below(movable.len())] as usize;
         let r = graph.range(u);
-        let x = graph.targets[r.start + rng.below(r.len())];
+        let x = graph.arcs.target(r.start + rng.below(r.len()));
         let q = near.pick(placement.place_of[x as usize], rng);
         if q == placement.place_of[u] {
             return None;

@@ -69,7 +69,9 @@ mod tests {
             let n = 24 + silent;
             let graph = Csr::from_graph(&Graph::from_edges(n, &raw), Scale::new(1 << 20, 1));
             let b = Bisection::new(&graph, [sides, vec![1; silent]].concat());
-            let limits = FmLimits { target, allowed: 0, slack, patience: 50, passes: 8 };
+            let tries_all = target % 2 == 0;
+            let limits =
+                FmLimits { target, allowed: 0, slack, patience: 50, passes: 8, tries_all };
             let unrefined = refined(&mut Unrefined, &graph, &b, limits);
             prop_assert_eq!(&unrefined.side, &b.side);
             prop_assert_eq!(refined(&mut Fm::default(), &graph, &b, limits).size[0], target);

@@ -43,10 +43,11 @@ impl BisectionRefiner for Fm {
         refill(&mut self.gain, n, 0);
         refill(&mut self.state, n, 0);
         self.boundary.clear();
-        let unbalanced = limits.excess(b) > 0;
+        let all = limits.tries_all && limits.excess(b) > 0;
+        let biased = !graph.bias.is_empty();
         for v in 0..n {
-            if unbalanced || near_cut(v) || graph.degree(v) == 0 || !graph.bias.is_empty() {
-                self.look(graph, b, v, unbalanced);
+            if all || near_cut(v) || graph.degree(v) == 0 || biased {
+                self.look(graph, b, v, all);
             }
         }
         for _ in 0..limits.passes {
@@ -112,6 +113,20 @@ impl Fm {
         }
     }
 
+    /// Lists and queues the vertices that are not at the cut, where those at the cut were too few to balance the
+    /// sides. False if all are listed.
+    #[cold]
+    fn list_others(&mut self, graph: &Csr, b: &Bisection) -> bool {
+        let before = self.boundary.len();
+        for v in 0..graph.len() {
+            if self.state[v] & LISTED == 0 {
+                self.look(graph, b, v, true);
+                self.queues[usize::from(b.side[v])].set(v, self.gain[v]);
+            }
+        }
+        self.boundary.len() > before
+    }
+
     fn flip(&mut self, graph: &Csr, b: &mut Bisection, v: usize, refill: bool) {
         let from = usize::from(b.side[v]);
         let size = i64::from(graph.sizes[v]);
@@ -150,7 +165,12 @@ impl Fm {
             // Until an allowed state was seen, every move goes towards one.
             let slack = if best.0 == 0 { limits.slack } else { 0 };
             let best_of = |side: usize| self.queues[side].peek();
-            let Some((_, v)) = limits.choose(b, slack, best_of) else { break };
+            let Some((_, v)) = limits.choose(b, slack, best_of) else {
+                if best.0 == 0 || !self.list_others(graph, b) {
+                    break;
+                }
+                continue;
+            };
             self.queues[usize::from(b.side[v])].remove(v);
             self.state[v] |= LOCKED;
             self.moved.push(v as u32);

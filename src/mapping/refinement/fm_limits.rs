@@ -15,6 +15,8 @@ pub(crate) struct FmLimits {
     pub(crate) patience: usize,
     /// Passes at most.
     pub(crate) passes: usize,
+    /// If the sides are not balanced, all vertices are tried, and not only those at the cut.
+    pub(crate) tries_all: bool,
 }
 
 impl FmLimits {

@@ -12,6 +12,7 @@ pub mod layout;
 
 mod description;
 mod directory;
+mod expiry;
 mod joined_record;
 mod part;
 mod read;
@@ -20,6 +21,7 @@ mod waiting_parts;
 
 pub use description::{About, JobDescription, Order};
 pub use directory::{SpillFile, State, candidates, ended_jobs, scan};
+pub use expiry::{DAYS_KEPT, expire};
 pub use joined_record::{Joined, best_of, join};
 pub use part::{Gaps, Part, decode_parts, encode_parts};
 pub use read::read;

@@ -24,7 +24,8 @@ pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
 /// The fabric of a text. `known` are hosts that a caller looks for: where the file names no hosts, those of them are
 /// attached whose names tell their router.
 pub(super) fn of_text(text: &str, path: &str, known: &[String]) -> Result<Box<dyn Topology>> {
-    let net = parse(text, known).and_then(|wiring| wiring.build(format!("cabling:{path}")));
+    let label = format!("cabling:{path}");
+    let net = parse(text, known).and_then(|wiring| wiring.build(label, known));
     Ok(Box::new(net.map_err(|e| in_file(e, path))?))
 }
 
@@ -288,6 +289,17 @@ mod tests {
         assert_eq!((t.distance(0, 1), t.distance(0, 2)), (2, 3));
         let t = topology(&format!("{head}{local}hosts x1000c[0-1]s[0-1]b0n0\n")).unwrap();
         assert_eq!((t.slots(), t.distance(0, 1), t.distance(0, 2)), (4, 2, 3));
+    }
+
+    #[test]
+    fn a_management_network_beside_the_fabric_is_left_out() {
+        let text = "leaf1 n1\nleaf1 n2\nleaf2 n3\nleaf1 leaf2\nmgmt pdu1\nmgmt pdu2\n";
+        let t = topology(text).unwrap();
+        assert_eq!(names(t.as_ref()), ["n1", "n2", "n3"]);
+        assert!(t.left_out().unwrap().contains("pdu1, pdu2"), "{:?}", t.left_out());
+        let job = ["n2", "n3"].map(String::from);
+        let t = of_text(text, "x", &job).unwrap();
+        assert_eq!(t.slots(), 3);
     }
 
     #[test]

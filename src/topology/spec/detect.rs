@@ -38,14 +38,16 @@ pub fn read_fabric(path: &str) -> Result<Box<dyn Topology>> {
     read_fabric_of(path, &[])
 }
 
-/// As [`read_fabric`], for a caller that looks for certain hosts. They only count where the file names no hosts: in a
-/// list of routers, hosts are attached whose names tell their router, and a flat network has these hosts.
+/// As [`read_fabric`], for a caller that looks for certain hosts. They count where the file names no hosts: in a list of
+/// routers, hosts are attached whose names tell their router, and a flat network has these hosts. Of a fabric in several
+/// parts that no link connects, the part with most of them is read; without them, the part with most hosts
+/// ([`Topology::left_out`]).
 pub fn read_fabric_of(path: &str, hosts: &[String]) -> Result<Box<dyn Topology>> {
     let text = read_text(path)?;
     let kind = kind_of(&text).map_err(|e| in_file(e, path))?;
     match kind {
         Kind::Simgrid => simgrid::of_text(&text, path),
-        Kind::Infiniband(dialect) => infiniband::of_text(&text, path, dialect),
+        Kind::Infiniband(dialect) => infiniband::of_text(&text, path, dialect, hosts),
         Kind::SlurmConf => slurm::parse_conf(&text)
             .and_then(|layout| layout.build(format!("slurm:{path}"), hosts))
             .map_err(|e| in_file(e, path)),

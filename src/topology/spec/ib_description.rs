@@ -3,7 +3,9 @@
 //! The kernel describes an adapter as `HOST DEVICE`, such as `n101 mlx5_0` (rdma-ndd(8), `%h %d`), and older releases
 //! as `n101 HCA-1`. Before the host has started, an adapter has the description of its firmware instead:
 //! `MT4129 ConnectX7   Mellanox Technologies`. This is no host. The switches of Quantum and later have adapters for
-//! reductions inside the network, `Mellanox Technologies Aggregation Node`, which are no hosts either.
+//! reductions inside the network, `Mellanox Technologies Aggregation Node`, which are no hosts either. A host that does
+//! not know its own name when the adapter starts calls itself `localhost` or `(none)`: many adapters may have such a
+//! name, and it is that of no host.
 
 /// The host that an adapter of this description belongs to; `None` if the description names no host.
 pub(super) fn host(description: &str) -> Option<String> {
@@ -26,7 +28,39 @@ pub(super) fn host(description: &str) -> Option<String> {
         }
         several => several.join(" "),
     };
-    (!name.is_empty()).then_some(name)
+    is_of_host(&name).then_some(name)
+}
+
+/// What stands where a name is missing: in the kernel, in scripts that set descriptions, in tools.
+const PLACEHOLDERS: [&str; 14] = [
+    "localhost",
+    "localhost4",
+    "localhost6",
+    "none",
+    "(none)",
+    "null",
+    "(null)",
+    "unknown",
+    "unnamed",
+    "noname",
+    "undefined",
+    "n/a",
+    "-",
+    "?",
+];
+
+/// Whether a name can be that of one host, and does not only stand where a name is missing: `localhost`,
+/// `localhost.localdomain`, `(none)`, `<unknown>`.
+pub(super) fn is_of_host(name: &str) -> bool {
+    let short = name.split('.').next().unwrap_or(name);
+    let bare = short.trim_matches(['<', '>', '[', ']', '"', '\'', ' ']);
+    !bare.is_empty() && !PLACEHOLDERS.iter().any(|known| bare.eq_ignore_ascii_case(known))
+}
+
+/// Whether a description is that of the adapter inside a switch that reduces messages.
+pub(super) fn is_aggregation_node(description: &str) -> bool {
+    let mut words = description.split_whitespace();
+    words.any(|word| word.eq_ignore_ascii_case("aggregation"))
 }
 
 /// Whether a description is that of a vendor's firmware.
@@ -205,6 +239,17 @@ mod tests {
             ("Mellanox Technologies Aggregation Node", None),
             ("Quantum Mellanox Technologies", None),
             ("Voltaire HCA410Ex-D", None),
+            ("localhost mlx5_0", None),
+            ("localhost.localdomain HCA-1", None),
+            ("LOCALHOST", None),
+            ("(none) mlx5_0", None),
+            ("(none)", None),
+            ("none HCA-1", None),
+            ("unknown mlx5_1", None),
+            ("<unknown>", None),
+            ("localhost/HCA-1", None),
+            ("localhost7 HCA-1", Some("localhost7")),
+            ("none01 HCA-1", Some("none01")),
         ] {
             assert_eq!(host(description).as_deref(), want, "{description}");
         }

@@ -6,8 +6,9 @@
 //! because only there `--node-name-map` has an effect.
 //!
 //! Adapters whose descriptions name the same host belong to one host with several links. Adapters that name no host
-//! are left out with their links, as are the aggregation nodes of switches ([`ib_description`]). If a file has no
-//! descriptions at all, the identifiers of the adapters are the names. Routers count as switches. The report of
+//! are left out with their links, as are the aggregation nodes of switches ([`ib_description`]). If no description of a
+//! file names a host, the identifiers of the adapters are the names, so that its structure can be seen; no node of a
+//! launch is found in it. Routers count as switches. The report of
 //! `ibnetdiscover -p` is read by [`ib_ports`].
 //!
 //! Sources: `infiniband-diags/ibnetdiscover.c` of rdma-core, `ibsim/sim_net.c` and `net-examples` of ibsim.
@@ -20,20 +21,26 @@ use crate::topology::{NetworkGraph, Topology};
 use std::collections::HashMap;
 
 pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
-    of_text(&read_text(path)?, path, Dialect::Ibnetdiscover)
+    of_text(&read_text(path)?, path, Dialect::Ibnetdiscover, &[])
 }
 
 pub(super) fn read_ibsim(path: &str) -> Result<Box<dyn Topology>> {
-    of_text(&read_text(path)?, path, Dialect::Ibsim)
+    of_text(&read_text(path)?, path, Dialect::Ibsim, &[])
 }
 
-/// The fabric of a text; the path is for its name and for errors.
-pub(super) fn of_text(text: &str, path: &str, dialect: Dialect) -> Result<Box<dyn Topology>> {
+/// The fabric of a text; the path is for its name and for errors. `hosts` are looked for: they decide which part is used
+/// if the fabric has several.
+pub(super) fn of_text(
+    text: &str,
+    path: &str,
+    dialect: Dialect,
+    hosts: &[String],
+) -> Result<Box<dyn Topology>> {
     let kind = if dialect == Dialect::Ibsim { "ibsim" } else { "ib" };
     let label = format!("{kind}:{path}");
     let network = match ib_ports::is_report(text) {
-        true => ib_ports::parse(text).and_then(|wiring| wiring.build(label)),
-        false => parse(text, label, dialect),
+        true => ib_ports::parse(text).and_then(|wiring| wiring.build(label, hosts)),
+        false => parse(text, label, dialect, hosts),
     };
     Ok(Box::new(network.map_err(|e| in_file(e, path))?))
 }
@@ -111,7 +118,12 @@ fn leading_number(text: &str) -> Option<u32> {
     text[..end].parse().ok()
 }
 
-pub(super) fn parse(text: &str, label: String, dialect: Dialect) -> Result<NetworkGraph> {
+pub(super) fn parse(
+    text: &str,
+    label: String,
+    dialect: Dialect,
+    hosts: &[String],
+) -> Result<NetworkGraph> {
     let mut fabric = Fabric::default();
     let mut current = None;
     for (number, line) in text.lines().enumerate() {
@@ -146,7 +158,7 @@ pub(super) fn parse(text: &str, label: String, dialect: Dialect) -> Result<Netwo
     // The end that comes first in the file counts.
     fabric.links.arrange_by_key(|link| link.ends);
     fabric.links.dedup_by_key(|link| link.ends);
-    wire(&fabric, dialect)?.build(label)
+    wire(&fabric, dialect)?.build(label, hosts)
 }
 
 /// The first line of a block: `Switch 8 "S-a1" # "leaf1" base port 0 lid 1 lmc 0`.
@@ -202,13 +214,17 @@ fn port<'a>(
 /// The hosts and switches, and the links between them.
 fn wire(fabric: &Fabric, dialect: Dialect) -> Result<Wiring> {
     let adapters = || fabric.devices.iter().filter(|device| device.is_adapter);
-    let undescribed = adapters().all(|device| device.own.is_none() && device.at_peer.is_none());
-    let host = |device: &Device| {
+    let named = |device: &Device| {
         let named = device.at_peer.and_then(ib_description::host);
-        let named = named.or_else(|| device.own.and_then(ib_description::host));
+        named.or_else(|| device.own.and_then(ib_description::host))
+    };
+    let nameless = adapters().all(|device| named(device).is_none());
+    let host = |device: &Device| {
+        let aggregates = |text: Option<&str>| text.is_some_and(ib_description::is_aggregation_node);
         let blank = device.own.is_none() && device.at_peer.is_none();
-        let by_id = undescribed || blank && dialect == Dialect::Ibsim;
-        named.or_else(|| (by_id && !device.id.is_empty()).then(|| device.id.to_string()))
+        let by_id = nameless || blank && dialect == Dialect::Ibsim;
+        let is_host = by_id && !aggregates(device.own) && !aggregates(device.at_peer);
+        named(device).or_else(|| (is_host && !device.id.is_empty()).then(|| device.id.to_string()))
     };
     let mut wiring = Wiring::default();
     let vertex: Vec<Option<usize>> = fabric
@@ -225,10 +241,12 @@ fn wire(fabric: &Fabric, dialect: Dialect) -> Result<Wiring> {
     if wiring.count_hosts() == 0 {
         return Err(match adapters().count() {
             0 => bad("the fabric has no hosts (lines `Ca …`)"),
-            count => {
-                bad(format!("none of the {count} adapters of the fabric has the name of a host"))
-            }
+            count => bad(format!("the {count} adapters of the fabric all belong to switches")),
         });
+    }
+    // Identifiers of ibsim are names that a person gave.
+    if nameless && dialect == Dialect::Ibnetdiscover {
+        wiring.nameless();
     }
     for link in &fabric.links {
         let [(a, _), (b, _)] = link.ends;
@@ -242,6 +260,7 @@ fn wire(fabric: &Fabric, dialect: Dialect) -> Result<Wiring> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write;
 
     /// Two leaf switches below one spine with two cables each; n1 has two adapters.
     const FABRIC: &str = r#"
@@ -264,7 +283,7 @@ Ca	1 "H-01"	# "n1 HCA-1"
 "#;
 
     fn read(text: &str) -> Result<NetworkGraph> {
-        parse(text, String::new(), Dialect::Ibnetdiscover)
+        parse(text, String::new(), Dialect::Ibnetdiscover, &[])
     }
 
     fn names(net: &dyn Topology) -> Vec<&str> {
@@ -306,8 +325,55 @@ Ca	1 "H-01"	# "n1 HCA-1"
         assert_eq!(names(&read(text).unwrap()), ["H-1", "H-2"]);
         let mixed = format!("{text}[3] \"H-3\"[1] # \"n3 HCA-1\"\n");
         assert_eq!(names(&read(&mixed).unwrap()), ["n3"]);
-        let ibsim = parse(&mixed, String::new(), Dialect::Ibsim).unwrap();
+        let ibsim = parse(&mixed, String::new(), Dialect::Ibsim, &[]).unwrap();
         assert_eq!(names(&ibsim), ["H-1", "H-2", "n3"]);
+    }
+
+    #[test]
+    fn a_fabric_whose_adapters_have_firmware_names_is_read() {
+        for description in ["MT25408 ConnectX Mellanox Technologies", "", "localhost HCA-1"] {
+            let text = format!(
+                "Switch 8 \"S-1\" # \"leaf1\"\n[1] \"H-1\"[1] # \"{description}\"\n[2] \"H-2\"[1] # \"{description}\"\n\
+                 [3] \"H-9\"[1] # \"Mellanox Technologies Aggregation Node\"\n[8] \"S-2\"[8] # \"leaf2\"\n\
+                 Switch 8 \"S-2\" # \"leaf2\"\n[1] \"H-3\"[1] # \"{description}\"\n"
+            );
+            let net = read(&text).unwrap();
+            assert_eq!((names(&net), net.nameless()), (vec!["H-1", "H-2", "H-3"], true));
+            assert_eq!((net.distance(0, 1), net.distance(0, 2)), (2, 3));
+        }
+        assert!(!read(FABRIC).unwrap().nameless());
+    }
+
+    #[test]
+    fn a_lonely_switch_does_not_spoil_a_fabric() {
+        let lonely = "\nSwitch 8 \"S-z1\" # \"lonely\" base port 0 lid 99 lmc 0\n[1] \"H-z\"[1] # \"n9 HCA-1\" lid 98 4xHDR\n";
+        for text in [format!("{FABRIC}{lonely}"), format!("{lonely}{FABRIC}")] {
+            let net = read(&text).unwrap();
+            assert_eq!(names(&net), ["n1", "n2", "n3"]);
+            assert!(net.left_out().unwrap().contains("1 host: n9"), "{:?}", net.left_out());
+            let job = ["n9".to_string()];
+            let own = parse(&text, String::new(), Dialect::Ibnetdiscover, &job).unwrap();
+            assert_eq!(names(&own), ["n9"]);
+        }
+        assert_eq!(read(FABRIC).unwrap().left_out(), None);
+    }
+
+    #[test]
+    fn placeholders_for_names_are_no_hosts() {
+        let port = |switch: u32, hosts: [&str; 3]| {
+            let mut text = format!("Switch 8 \"S-{switch}\"\n");
+            for (k, host) in hosts.iter().enumerate() {
+                let _ = writeln!(text, "[{}] \"H-{switch}{k}\"[1] # \"{host}\"", k + 1);
+            }
+            text + "[8] \"S-9\"[1]\n"
+        };
+        let text = port(1, ["n1 mlx5_0", "localhost mlx5_0", "(none) mlx5_0"])
+            + &port(2, ["n2 mlx5_0", "localhost mlx5_0", "localhost.localdomain HCA-1"]);
+        for dialect in [Dialect::Ibnetdiscover, Dialect::Ibsim] {
+            let net = parse(&text, String::new(), dialect, &[]).unwrap();
+            assert_eq!(names(&net), ["n1", "n2"]);
+            assert_eq!(net.distance(0, 1), 4, "no host connects the two leaves");
+        }
     }
 
     #[test]
@@ -322,14 +388,14 @@ Ca	1 "H-01"	# "n1 HCA-1"
             ("Ca 1 \"H-1\" # \"a\"\nCa 1 \"H-2\" # \"b\"", "no host of the fabric has a link"),
             ("Ca\t: 0x2 ports 1 devid 0x1 vendid 0x2 \"n1 HCA-1\"", "list of devices"),
             (
-                "Switch 8 \"S-1\"\n[1] \"H-1\"[1] # \"MT4123 ConnectX6   Mellanox Technologies\"",
-                "none of the 1 adapters",
+                "Switch 8 \"S-1\"\n[1] \"H-1\"[1] # \"Mellanox Technologies Aggregation Node\"",
+                "belong to switches",
             ),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(what), "{text}: {error}");
         }
-        let ibsim = |text| parse(text, String::new(), Dialect::Ibsim).unwrap_err().to_string();
+        let ibsim = |text| parse(text, String::new(), Dialect::Ibsim, &[]).unwrap_err().to_string();
         assert!(ibsim("include \"other\"").contains("'include'"));
         assert!(ibsim("Hca 1 \"a\"\n@[1] \"x\"").contains("names for ports"));
     }

@@ -15,6 +15,7 @@ mod ib_ports;
 mod infiniband;
 mod labels;
 mod machine;
+mod parts;
 mod pbs_nodes;
 mod rate;
 mod scotch;
@@ -35,6 +36,8 @@ mod file_tests;
 pub use detect::{read_fabric, read_fabric_of};
 pub use hostlist::expand as expand_hostlist;
 
+use infiniband::Dialect;
+
 use super::{DistanceMatrix, Topology, slots_of};
 use crate::base::file;
 use crate::{Error, ErrorKind, Result};
@@ -45,7 +48,7 @@ pub(super) const MAX_SLOTS: usize = 1 << 24;
 
 /// The version of the readers of files. It changes whenever one of them gives another answer for the same file, so that
 /// answers that were kept are found anew.
-pub const READERS: u32 = 1;
+pub const READERS: u32 = 2;
 
 /// A reader of the part of a description after the colon.
 type Read = fn(&str) -> Result<Box<dyn Topology>>;
@@ -129,6 +132,24 @@ pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
     read(description.trim()).map_err(|e| placed(e, spec, example))
 }
 
+/// As [`parse`], for a caller that looks for certain hosts, as [`read_fabric_of`] does: they decide which part of a fabric
+/// is used that has several.
+pub fn parse_for(spec: &str, hosts: &[String]) -> Result<Box<dyn Topology>> {
+    let (kind, path) = spec.trim().split_once(':').unwrap_or(("", ""));
+    let path = path.trim();
+    let text = || read_text(path);
+    let read = match kind {
+        _ if hosts.is_empty() => return parse(spec),
+        "ib" => text().and_then(|t| infiniband::of_text(&t, path, Dialect::Ibnetdiscover, hosts)),
+        "ibsim" => text().and_then(|t| infiniband::of_text(&t, path, Dialect::Ibsim, hosts)),
+        "cabling" => text().and_then(|t| cabling::of_text(&t, path, hosts)),
+        "fabric" => read_fabric_of(path, hosts),
+        _ => return parse(spec),
+    };
+    let example = KINDS.iter().find(|known| known.0 == kind).map_or("", |known| known.1);
+    read.map_err(|e| placed(e, spec.trim(), example))
+}
+
 /// Whether a description is numbers only, so that each comma in it begins an option.
 fn is_shape(spec: &str) -> bool {
     let kind = spec.split_once(':').map_or("", |(kind, _)| kind);
@@ -151,8 +172,11 @@ fn placed(error: Error, spec: &str, example: &str) -> Error {
         None if error.kind() == ErrorKind::Io => {
             "check the name of the file, and that this user can read it".into()
         }
-        None if !inner.is_empty() => {
+        None if inner.contains("line ") => {
             "correct the file at this place; docs/topologies.md describes its form".into()
+        }
+        None if !inner.is_empty() => {
+            "correct the file, or give another one; docs/topologies.md describes its form".into()
         }
         None => format!("write it as {example}"),
     };
@@ -260,6 +284,18 @@ mod tests {
             // An error with advice of its own keeps it; all others get the example of their kind.
             let error = parse(spec).err().unwrap().to_string();
             assert!(error.contains(what) && error.contains("try:"), "{spec}: {error}");
+        }
+    }
+
+    #[test]
+    fn advice_names_a_place_only_where_one_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f.txt");
+        for (text, at_a_place) in [("Switch 8", true), ("Ca 1 \"H-1\" # \"a\"\n", false)] {
+            std::fs::write(&path, text).unwrap();
+            let error = parse(&format!("ib:{}", path.display())).err().unwrap().to_string();
+            assert_eq!(error.contains("at this place"), at_a_place, "{error}");
+            assert!(error.contains("try:"), "{error}");
         }
     }
 

@@ -62,7 +62,7 @@ fn parse(text: &str, label: String) -> Result<Box<dyn Topology>> {
         platform.zone(&zone, 0)?;
     }
     platform.children(&root, None)?;
-    Ok(Box::new(platform.wiring.build(label)?))
+    Ok(Box::new(platform.wiring.build(label, &[])?))
 }
 
 fn is(node: &Node, names: &[&str]) -> bool {

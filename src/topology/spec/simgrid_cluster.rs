@@ -223,7 +223,7 @@ mod tests {
         let mut wiring = Wiring::default();
         let hosts: Vec<usize> = (0..hosts).map(|k| wiring.host(&format!("h{k}"))).collect();
         build(&mut wiring, &hosts, parameters, Some(1.0))?;
-        wiring.build(String::new())
+        wiring.build(String::new(), &[])
     }
 
     #[test]

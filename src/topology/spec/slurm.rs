@@ -1,7 +1,7 @@
 //! Slurm's `topology.conf` and `topology.yaml`: the switch of each node. Slots are nodes.
 
 use super::hostlist::HostLists;
-use super::slurm_layout::{Layout, Switch};
+use super::slurm_layout::{Block, Layout, Switch};
 use super::{in_file, in_line, read_text, slurm_yaml};
 use crate::topology::Topology;
 use crate::{Error, ErrorKind, Result};
@@ -49,8 +49,8 @@ pub(super) fn parse_conf(text: &str) -> Result<Layout> {
                 let (nodes, below) = (hosts("nodes")?, hosts("switches")?);
                 switches.push(Switch { name: name.to_string(), nodes, below });
                 "switches"
-            } else if fields.contains_key("blockname") {
-                blocks.push(hosts("nodes")?);
+            } else if let Some(name) = fields.get("blockname") {
+                blocks.push(Block { name: name.to_string(), nodes: hosts("nodes")? });
                 "blocks"
             } else if let Some(list) = fields.get("blocksizes") {
                 for word in list.split(',') {
@@ -128,6 +128,10 @@ mod tests {
         );
         let d: Vec<u64> = [1, 2, 4].iter().map(|&b| t.distance(0, b)).collect();
         assert_eq!(d, [2, 4, 6]);
+        let tree = t.as_tree().unwrap();
+        let names = |slot| (0..2).map(|level| tree.switch_name(level, slot)).collect::<Vec<_>>();
+        assert_eq!(names(2), [Some("b1-b2"), Some("b2")]);
+        assert_eq!(names(4), [Some("b3"), Some("b3")]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) enum Layout {
     /// Switches with their nodes and the switches below them.
     Switches(Vec<Switch>),
     /// Block sizes and the nodes of each block.
-    Blocks(Vec<usize>, Vec<Vec<String>>),
+    Blocks(Vec<usize>, Vec<Block>),
     /// Rings, with their nodes in the order of the ring.
     Rings(Vec<Vec<String>>),
     /// Tori of three dimensions.
@@ -39,6 +39,14 @@ pub(super) struct Switch {
     pub name: String,
     pub nodes: Vec<String>,
     pub below: Vec<String>,
+}
+
+/// One block.
+#[derive(Default)]
+pub(super) struct Block {
+    /// Its name; empty if it has none.
+    pub name: String,
+    pub nodes: Vec<String>,
 }
 
 /// One torus.
@@ -76,7 +84,7 @@ fn flat(known: &[String], label: String) -> Result<Box<dyn Topology>> {
         ));
     }
     unique(known)?;
-    tree(vec![Vec::new(); known.len()], known.to_vec(), label, |_| None)
+    tree(vec![Vec::new(); known.len()], known.to_vec(), label, |_, _| None)
 }
 
 fn from_tori(tori: Vec<Torus>, rings: bool, label: String) -> Result<Box<dyn Topology>> {
@@ -182,18 +190,14 @@ fn from_switches(switches: &[Switch], label: String) -> Result<Box<dyn Topology>
     // Labels of hosts become switches whose names have the labels around them in front.
     let name = |switch: u32| switches[switch as usize % switches.len()].name.rsplit('\u{0}').next();
     let name = |switch: u32| name(switch).filter(|name| !name.is_empty()).map(String::from);
-    tree(paths, names, label, name)
+    tree(paths, names, label, |_, switch| name(switch))
 }
 
-fn from_blocks(
-    sizes: &[usize],
-    blocks: &[Vec<String>],
-    label: String,
-) -> Result<Box<dyn Topology>> {
+fn from_blocks(sizes: &[usize], all: &[Block], label: String) -> Result<Box<dyn Topology>> {
     let mut seen: HashSet<&str> = HashSet::new();
-    let blocks: Vec<Vec<&String>> = blocks
+    let blocks: Vec<Vec<&String>> = all
         .iter()
-        .map(|block| block.iter().filter(|node| seen.insert(node)).collect())
+        .map(|block| block.nodes.iter().filter(|node| seen.insert(node)).collect())
         .collect();
     let names: Vec<String> = blocks.iter().flatten().map(|&node| node.clone()).collect();
     if names.is_empty() {
@@ -214,20 +218,31 @@ fn from_blocks(
             std::iter::repeat_n(path, block.len())
         })
         .collect();
-    tree(paths, names, label, |_| None)
+    // Blocks that a larger size joins are called by the first and the last of them.
+    let name = |level: usize, number: u32| {
+        let first = number as usize * spans[level];
+        let last = (first + spans[level]).min(all.len()) - 1;
+        let (first, last) = (all.get(first)?, all.get(last)?);
+        let named = !first.name.is_empty() && !last.name.is_empty();
+        named.then(|| match first.name == last.name {
+            true => first.name.clone(),
+            false => format!("{}-{}", first.name, last.name),
+        })
+    };
+    tree(paths, names, label, name)
 }
 
-/// The tree of the nodes. Each level adds 2 hops. `name` is the name of a switch in a path.
+/// The tree of the nodes. Each level adds 2 hops. `name` is the name of a switch in a path, by its level and number.
 fn tree(
     paths: Vec<Vec<u32>>,
     names: Vec<String>,
     label: String,
-    name: impl Fn(u32) -> Option<String>,
+    name: impl Fn(usize, u32) -> Option<String>,
 ) -> Result<Box<dyn Topology>> {
     let levels = paths.first().map_or(0, Vec::len);
     let costs: Vec<u64> = (0..=levels as u64).map(|l| 2 * (levels as u64 + 1 - l)).collect();
     let tree =
         Tree::from_paths(&paths, &costs).ok_or_else(|| usage("the switches form no tree"))?;
-    let tree = tree.with_switch_names(|level, slot| name(paths[slot][level]));
+    let tree = tree.with_switch_names(|level, slot| name(level, paths[slot][level]));
     Ok(Box::new(tree.with_node_level(Some(levels)).with_label(label).with_slot_names(names)))
 }

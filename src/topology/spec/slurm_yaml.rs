@@ -4,7 +4,7 @@
 //! get, and say nothing about the network.
 
 use super::hostlist::HostLists;
-use super::slurm_layout::{Layout, Switch, Torus};
+use super::slurm_layout::{Block, Layout, Switch, Torus};
 use super::yaml::{count, hosts, is_absent, load, text};
 use super::{MAX_SLOTS, bad};
 use crate::Result;
@@ -43,8 +43,11 @@ pub(super) fn of_topology(entry: &Yaml) -> Result<Layout> {
         return Ok(Layout::Switches(switches.iter().map(read).collect::<Result<_>>()?));
     }
     if let Some(blocks) = entry["block"]["blocks"].as_vec() {
-        let blocks =
-            blocks.iter().map(|block| hosts(&block["nodes"], lists)).collect::<Result<_>>()?;
+        let read = |block: &Yaml| {
+            let name = text(&block["block"]).unwrap_or_default();
+            Ok(Block { name, nodes: hosts(&block["nodes"], lists)? })
+        };
+        let blocks = blocks.iter().map(read).collect::<Result<_>>()?;
         return Ok(Layout::Blocks(block_sizes(&entry["block"]["block_sizes"])?, blocks));
     }
     if let Some(rings) = entry["ring"]["rings"].as_vec() {
@@ -136,12 +139,26 @@ fn torus(entry: &Yaml, lists: &HostLists) -> Result<Torus> {
     Ok(torus)
 }
 
+/// Whether a text is a number that is too large for a coordinate, however large.
+fn is_large(text: &str) -> bool {
+    text.parse::<f64>().is_ok_and(|number| number > MAX_SLOTS as f64)
+}
+
 /// The numbers x, y and z of a value, each at least `least`.
 fn point(value: &Yaml, whose: &str, what: &str, least: i64) -> Result<[usize; 3]> {
     let mut numbers = [0; 3];
     for (number, key) in numbers.iter_mut().zip(["x", "y", "z"]) {
         let given = value[key].as_i64().filter(|&n| n >= least && n <= MAX_SLOTS as i64);
-        *number = given.ok_or_else(|| bad(format!("{whose} has no {what} {key}")))? as usize;
+        let problem = || match text(&value[key]).filter(|text| !text.is_empty()) {
+            None => bad(format!("{whose} has no {what} {key}")),
+            Some(text) if is_large(&text) => bad(format!(
+                "{whose} has the {what} {key} = {text}, which is too large: {MAX_SLOTS} is the largest"
+            )),
+            Some(text) => bad(format!(
+                "{whose} has the {what} {key} = {text}, which is no whole number from {least}"
+            )),
+        };
+        *number = given.ok_or_else(problem)? as usize;
     }
     Ok(numbers)
 }
@@ -167,9 +184,28 @@ mod tests {
     }
 
     #[test]
+    fn a_dimension_that_is_too_large_is_called_so() {
+        for (x, what) in [
+            ("4000000000", "x = 4000000000, which is too large"),
+            ("99999999999999999999999", "too large"),
+            ("0", "x = 0, which is no whole number from 1"),
+            ("-3", "no whole number"),
+            ("two", "no whole number"),
+            ("", "has no dimension x"),
+        ] {
+            let text = format!(
+                "- topology: t\n  torus3d:\n    toruses:\n      - name: a\n        dims: {{x: {x}, y: 1, z: 1}}\n        nodes: n1\n"
+            );
+            let error = topology(&text).err().unwrap().to_string();
+            assert!(error.contains(what), "{x}: {error}");
+        }
+    }
+
+    #[test]
     fn blocks_rings_and_tori() {
         let t = topology("- topology: b\n  block:\n    block_sizes: [2, 4]\n    blocks:\n      - block: a\n        nodes: n[1-2]\n      - block: b\n        nodes: n[3-4]\n      - block: c\n        nodes: n5\n").unwrap();
         assert_eq!((t.distance(0, 1), t.distance(0, 2), t.distance(0, 4)), (2, 4, 6));
+        assert_eq!(t.as_tree().unwrap().switch_name(1, 2), Some("b"));
         let t = topology(
             "- topology: t\n  torus3d:\n    toruses:\n      - name: t\n        dims: {x: 4, y: 2, z: 1}\n        nodes: n[1-8]\n",
         )

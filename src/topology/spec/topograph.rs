@@ -13,7 +13,7 @@
 //! Source: `docs/modeling.md`, `docs/engines/graph.md`, `docs/engines/slurm.md` and `tests/models` of topograph.
 
 use super::hostlist::HostLists;
-use super::slurm_layout::{Layout, Switch};
+use super::slurm_layout::{Block, Layout, Switch};
 use super::yaml::{hosts, is_absent, load, text};
 use super::{bad, in_file, read_text, slurm, slurm_yaml};
 use crate::Result;
@@ -162,7 +162,7 @@ fn entries(value: &Yaml) -> Result<Vec<(String, &Yaml)>> {
 /// A model: switches with switches, nodes or capacity blocks below them.
 fn of_model(file: &Yaml) -> Result<Layout> {
     let lists = &HostLists::new();
-    let mut blocks: Vec<Vec<String>> = Vec::new();
+    let mut blocks: Vec<Block> = Vec::new();
     let mut number: HashMap<String, usize> = HashMap::new();
     let mut listed: HashSet<String> = HashSet::new();
     let mut domain: HashMap<String, String> = HashMap::new();
@@ -173,8 +173,8 @@ fn of_model(file: &Yaml) -> Result<Layout> {
             domain.insert(node.clone(), nvlink.clone().unwrap_or_else(|| name.clone()));
             listed.insert(node.clone());
         }
-        number.insert(name, blocks.len());
-        blocks.push(nodes);
+        number.insert(name.clone(), blocks.len());
+        blocks.push(Block { name, nodes });
     }
     for (name, entry) in entries(&file["nodes"])? {
         let nvlink = text(&entry["attributes"]["nvlink"]);
@@ -183,11 +183,11 @@ fn of_model(file: &Yaml) -> Result<Layout> {
             domain.entry(name.clone()).or_insert(domain_of_node);
         }
         if let Some(block) = block.filter(|_| !listed.contains(&name)) {
-            let block = *number.entry(block).or_insert_with(|| {
-                blocks.push(Vec::new());
+            let block = *number.entry(block).or_insert_with_key(|block| {
+                blocks.push(Block { name: block.clone(), nodes: Vec::new() });
                 blocks.len() - 1
             });
-            blocks[block].push(name);
+            blocks[block].nodes.push(name);
         }
     }
     let mut switches = Switches::default();
@@ -197,7 +197,9 @@ fn of_model(file: &Yaml) -> Result<Layout> {
         for block in hosts(&entry["capacity_blocks"], lists)? {
             // A block has one switch. If the file gives it to a second one, it stays on the first.
             nodes.append(
-                &mut number.get(&block).map_or_else(Vec::new, |&k| std::mem::take(&mut blocks[k])),
+                &mut number
+                    .get(&block)
+                    .map_or_else(Vec::new, |&k| std::mem::take(&mut blocks[k].nodes)),
             );
         }
         let switch = switches.get(&name);

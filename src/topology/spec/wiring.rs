@@ -3,8 +3,11 @@
 //! A host has one vertex, however many adapters it has, because hosts are known by their names. Hosts without any
 //! link are left out: a file that names a host and not its place says nothing about the network. Messages do not pass
 //! through hosts on their way, except in fabrics whose hosts are the routers ([`Wiring::hosts_forward`]).
+//!
+//! The links of a file may form several networks: a switch that is not connected yet, or a management network beside
+//! the fabric. One of them is used ([`parts`]), and the network says what was left out.
 
-use super::bad;
+use super::{bad, parts};
 use crate::Result;
 use crate::base::sorting::Arrange;
 use crate::topology::NetworkGraph;
@@ -20,6 +23,7 @@ pub(super) struct Wiring {
     links: Vec<(usize, usize, Option<f64>)>,
     hosts_forward: bool,
     switch_names: HashMap<usize, String>,
+    nameless: bool,
 }
 
 impl Wiring {
@@ -61,19 +65,27 @@ impl Wiring {
         }
     }
 
+    /// Says that the names of the hosts are those of their adapters, because the file has no names of hosts.
+    pub(super) fn nameless(&mut self) {
+        self.nameless = true;
+    }
+
     /// Lets messages pass through hosts.
     pub(super) fn hosts_forward(&mut self) {
         self.hosts_forward = true;
     }
 
-    /// The network. Its slots are the hosts, in the order in which they were made.
+    /// The network. Its slots are the hosts, in the order in which they were made. If the links form several networks,
+    /// the one with most of the hosts in `wanted` is used, or else the largest one; the other hosts are left out.
     ///
     /// Links of unknown bandwidth get the median of the known ones, so that a link without a figure does not look like
     /// a bottleneck; all get 1 if none is known.
     ///
-    /// Errors: no host has a link, or a host cannot be reached from another one.
-    pub(super) fn build(self, label: String) -> Result<NetworkGraph> {
+    /// Errors: no host has a link.
+    pub(super) fn build(mut self, label: String, wanted: &[String]) -> Result<NetworkGraph> {
+        let chosen = parts::choose(&self.names, self.links.iter().map(|l| (l.0, l.1)), wanted);
         let mut linked = vec![false; self.names.len()];
+        self.links.retain(|&(a, _, _)| chosen.is_in[a]);
         for &(a, b, _) in &self.links {
             linked[a] = true;
             linked[b] = true;
@@ -110,43 +122,18 @@ impl Wiring {
             .zip(&linked)
             .filter_map(|(name, &linked)| name.filter(|_| linked))
             .collect();
-        reachable(&names, vertices, &links)?;
         let switch_names = self.switch_names.into_iter().filter(|&(v, _)| linked[v]);
         let switch_names = switch_names.map(|(v, name)| (number[v], name)).collect();
         Ok(NetworkGraph::with_forwarding(slots, vertices, &links, label, self.hosts_forward)?
             .with_slot_names(names)
-            .with_switch_names(&switch_names))
+            .with_switch_names(&switch_names)
+            .with_remarks(chosen.left_out, self.nameless))
     }
 
     fn usual_bandwidth(&self) -> f64 {
         let mut known: Vec<f64> = self.links.iter().filter_map(|link| link.2).collect();
         known.arrange_by(f64::total_cmp);
         known.get(known.len() / 2).copied().unwrap_or(1.0)
-    }
-}
-
-/// Whether links connect all hosts. Only this test can name the hosts that are not connected.
-fn reachable(names: &[String], vertices: usize, links: &[(u32, u32, f64)]) -> Result<()> {
-    let mut parent: Vec<u32> = (0..vertices as u32).collect();
-    let root = |parent: &mut Vec<u32>, mut v: u32| {
-        while parent[v as usize] != v {
-            parent[v as usize] = parent[parent[v as usize] as usize];
-            v = parent[v as usize];
-        }
-        v
-    };
-    for &(a, b, _) in links {
-        let (a, b) = (root(&mut parent, a), root(&mut parent, b));
-        // The larger number below the smaller one: roots are hosts where there is a host.
-        parent[a.max(b) as usize] = a.min(b);
-    }
-    let first = root(&mut parent, 0);
-    match (0..names.len()).find(|&slot| root(&mut parent, slot as u32) != first) {
-        None => Ok(()),
-        Some(lost) => Err(bad(format!(
-            "host {} cannot be reached from host {}: the links of the file form several networks",
-            names[lost], names[0]
-        ))),
     }
 }
 
@@ -165,7 +152,7 @@ mod tests {
         wiring.link(a, switch, Some(4.0));
         wiring.link(switch, b, None);
         wiring.link(b, b, None);
-        let net = wiring.build("x".into()).unwrap();
+        let net = wiring.build("x".into(), &[]).unwrap();
         assert_eq!((net.slots(), net.slot_name(1), net.distance(0, 1)), (2, Some("b"), 2));
         let network = net.network().unwrap();
         assert_eq!((network.vertices(), network.bandwidth(0)), (3, 4.0));
@@ -175,17 +162,43 @@ mod tests {
     #[test]
     fn broken_fabrics_are_named() {
         assert!(
-            Wiring::default().build(String::new()).unwrap_err().to_string().contains("no hosts")
+            Wiring::default()
+                .build(String::new(), &[])
+                .unwrap_err()
+                .to_string()
+                .contains("no hosts")
         );
         let mut wiring = Wiring::default();
         wiring.host("a");
-        assert!(wiring.build(String::new()).unwrap_err().to_string().contains("no host of the"));
-        let mut wiring = Wiring::default();
-        for pair in [["a", "b"], ["c", "d"]] {
-            let [x, y] = pair.map(|name| wiring.host(name));
-            wiring.link(x, y, None);
-        }
-        let error = wiring.build(String::new()).unwrap_err().to_string();
-        assert!(error.contains("host c cannot be reached from host a"), "{error}");
+        assert!(
+            wiring.build(String::new(), &[]).unwrap_err().to_string().contains("no host of the")
+        );
+    }
+
+    #[test]
+    fn one_of_several_networks_is_used_and_the_rest_is_told() {
+        let build = |wanted: &[&str]| {
+            let mut wiring = Wiring::default();
+            for (leaf, hosts) in [("s", &["a", "b", "c"][..]), ("t", &["x", "y"])] {
+                let switch = wiring.named_switch(leaf);
+                for host in hosts {
+                    let host = wiring.host(host);
+                    wiring.link(host, switch, None);
+                }
+            }
+            wiring.switch();
+            let wanted: Vec<String> = wanted.iter().map(|name| name.to_string()).collect();
+            wiring.build("x".into(), &wanted).unwrap()
+        };
+        let names = |net: &NetworkGraph| -> Vec<String> {
+            (0..net.slots()).filter_map(|slot| net.slot_name(slot).map(String::from)).collect()
+        };
+        let whole = build(&[]);
+        assert_eq!(names(&whole), ["a", "b", "c"]);
+        assert!(whole.left_out().unwrap().contains("x, y"), "{:?}", whole.left_out());
+        assert_eq!(whole.network().unwrap().vertices(), 4);
+        assert_eq!(names(&build(&["x.site.org", "Y", "a"])), ["x", "y"]);
+        assert_eq!(names(&build(&["x", "a", "elsewhere"])), ["a", "b", "c"]);
+        assert_eq!(names(&build(&["elsewhere"])), ["a", "b", "c"]);
     }
 }

@@ -7,6 +7,7 @@ mod doctor;
 mod documents;
 mod errors;
 mod first_minute;
+mod large_store;
 mod mapping;
 mod networks;
 mod placement;

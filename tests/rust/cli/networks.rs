@@ -75,14 +75,14 @@ fn a_launcher_that_loses_all_answers_is_asked_once_more() {
     let lost = run(&place, &args);
     assert_eq!(lost.code, Some(2));
     assert!(lost.err.contains("no process of the probe answered"), "{lost:?}");
-    for source in ["pbs-nodes", "flux-resources"] {
-        assert!(
-            run_again.out.contains("site ") && !run_again.out.contains(source),
-            "{run_again:?}"
-        );
-    }
+    let others = "  slurm-address, slurm-files, pbs-nodes, flux-resources, names, fabric-files, measured\n                 \
+                  not asked, because a more trusted source knows all nodes\n";
+    assert!(run_again.out.contains("site  ") && run_again.out.contains(others), "{run_again:?}");
+    assert!(!run_again.out.contains("to use it"), "{run_again:?}");
     std::fs::remove_file(place.path("site.toml")).unwrap();
     launcher(&place, &answers("r1n1 r1n2 r2n1"));
+    let given = run(&place, &[&args[..1], &["--topology", "torus:2x2"], &args[1..]].concat());
+    assert!(given.code == Some(0) && given.out.contains("given by the user"), "{given:?}");
     let unknown = run(&place, &args);
     assert_eq!(unknown.code, Some(1), "{unknown:?}");
     for part in ["pbs-nodes", "pbsnodes -av", "flux-resources", "flux-R.json", "to use it:"] {

@@ -6,8 +6,9 @@ use crate::spill;
 use crate::sys::message;
 use rw::launch::Instructions;
 use rw::options::{Settings, Spill};
-use rw::store::spill::{About, Order};
+use rw::store::spill::{About, DAYS_KEPT, Order, expire};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// True on rank 0 if the user wants messages. If the program exits without MPI_Finalize, this process then prints
 /// how to get the matrix.
@@ -41,6 +42,9 @@ pub fn start(
         }
         return None;
     }
+    if leads {
+        forget_old();
+    }
     TELL.store(rank == 0 && settings.verbose >= 1, Ordering::Relaxed);
     // SAFETY: a function without arguments that does not unwind. Should it not be registered, the
     // file only lacks the remark that the program exited.
@@ -53,6 +57,14 @@ pub fn start(
         );
     }
     flush::start(settings, instructions.job.id, &instructions.job.store, instructions.flush, leads)
+}
+
+/// Removes the files of this user that nobody has recovered for a week: one process of each node, beside its own file.
+fn forget_old() {
+    let age = Duration::from_secs(DAYS_KEPT * 24 * 3600);
+    if let Some(directory) = spill::directory() {
+        expire(&directory, rw::base::file::user(), age);
+    }
 }
 
 extern "C" fn exiting() {

@@ -1,0 +1,194 @@
+//! `rankweave gc`: removes records by age, number and size, for a store that many launches fill.
+
+use crate::base::error::Result;
+use crate::cli::arguments::record_filter::{RecordFilter, age};
+use crate::cli::arguments::selection::StoreArgs;
+use crate::cli::console::{Exit, output};
+use crate::report::units;
+use crate::store::{Entry, Store};
+use serde_json::json;
+
+const LONG: &str = "\
+Removes records that are older than --older-than, and the oldest ones beyond --most-records and --most-bytes. \
+With a record go its other records (KEY@RUN) and the rank orders that were kept for it. Verdicts of \
+'rankweave check' stay.
+
+It also removes what is of no more use: leftovers of writes that were interrupted more than a day ago, and rank \
+orders and other records of keys that no longer exist. Without a limit, only these are removed.
+
+A site can run this command once a day: a program whose record is removed is recorded anew at its next launch.
+
+Exit codes: 0 something was removed, or would be; 1 nothing; 2 an error.";
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave gc --older-than 180d --dry-run     say which records would be removed
+  rankweave gc --most-bytes 20G --store /project/rankweave
+  rankweave gc --program 'test_*' --older-than 7d";
+
+/// Remove old records by age, number or size
+#[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES, long_about = LONG)]
+pub struct Args {
+    /// Remove records that are older, such as 36h, 90d or 26w
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    older_than: Option<u64>,
+
+    /// Keep at most so many records, the newest
+    #[arg(long, value_name = "NUMBER")]
+    most_records: Option<usize>,
+
+    /// Keep the newest records whose files together have at most so many bytes, such as 500M, 20G or 1T
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    most_bytes: Option<u64>,
+
+    #[command(flatten)]
+    filter: RecordFilter,
+
+    /// Only say what would be removed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print what was removed as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Args {
+    pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        let store = self.store.open()?;
+        let mut entries = store.list()?;
+        self.filter.retain(&mut entries);
+        // Nobody knows how old an unreadable record is. 'rankweave list --verify' names it.
+        entries.retain(|entry| entry.problem.is_none());
+        let removed = self.superfluous(entries);
+        let leftovers = store.collect(&removed, self.dry_run)?;
+        let bytes: u64 = removed.iter().map(|entry| entry.size).sum();
+        if self.json {
+            let keys: Vec<&str> = removed.iter().map(|entry| entry.key.as_str()).collect();
+            output::print_json(&json!({
+                "schema": 1,
+                "store": store.directory().display().to_string(),
+                "dry_run": self.dry_run,
+                "removed": keys,
+                "removed_bytes": bytes,
+                "leftovers": leftovers,
+            }))?;
+        } else {
+            let list = if self.dry_run { listed(&removed) } else { String::new() };
+            output::print(&list)?;
+            eprintln!("rankweave: {}", self.summary(&store, removed.len(), bytes, leftovers));
+        }
+        Ok(if removed.is_empty() && leftovers == 0 { Exit::Nothing } else { Exit::Done })
+    }
+
+    /// The records that are removed. `entries` are sorted, the newest first.
+    fn superfluous(&self, entries: Vec<Entry>) -> Vec<Entry> {
+        let now = crate::base::clock::since_1970().as_secs();
+        let oldest = self.older_than.map_or(0, |age| now.saturating_sub(age));
+        let most_bytes = self.most_bytes.unwrap_or(u64::MAX);
+        let mut kept = (0usize, 0u64);
+        let is_superfluous = |entry: &Entry| {
+            let with = kept.1.saturating_add(entry.size);
+            let stays = entry.recorded_at >= oldest
+                && kept.0 < self.most_records.unwrap_or(usize::MAX)
+                && with <= most_bytes;
+            if stays {
+                kept = (kept.0 + 1, with);
+            } else if with > most_bytes {
+                // No older record takes the place of a newer one that is too large.
+                kept.1 = most_bytes;
+            }
+            !stays
+        };
+        entries
+            .into_iter()
+            .filter({
+                let mut is_superfluous = is_superfluous;
+                move |entry| is_superfluous(entry)
+            })
+            .collect()
+    }
+
+    fn summary(&self, store: &Store, records: usize, bytes: u64, leftovers: usize) -> String {
+        let done = if self.dry_run { "would remove" } else { "removed" };
+        let records = match records {
+            1 => "1 record".to_string(),
+            n => format!("{n} records"),
+        };
+        format!(
+            "{done} {records} ({}) and {leftovers} leftovers in {}",
+            units::bytes(bytes),
+            store.directory().display()
+        )
+    }
+}
+
+fn listed(entries: &[Entry]) -> String {
+    let line =
+        |e: &Entry| format!("{}  {}\n", units::time(e.recorded_at), units::printable(&e.key));
+    entries.iter().map(line).collect()
+}
+
+/// A number of bytes with a unit of 1000, such as `500M`.
+fn bytes(text: &str) -> Result<u64> {
+    use crate::base::error::{Error, ErrorKind};
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_uppercase().trim_end_matches('B') {
+        "" => Some(1),
+        "K" => Some(1_000),
+        "M" => Some(1_000_000),
+        "G" => Some(1_000_000_000),
+        "T" => Some(1_000_000_000_000u64),
+        _ => None,
+    };
+    let size = unit.and_then(|unit| digits.trim().parse::<u64>().ok()?.checked_mul(unit));
+    size.ok_or_else(|| {
+        Error::new(ErrorKind::Usage, format!("'{text}' is not a size"))
+            .advise("give a number of bytes, such as 500M, 20G or 1T")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn removed(words: &[&str], entries: &[(u64, u64)]) -> Vec<u64> {
+        let now = crate::base::clock::since_1970().as_secs();
+        let line = Line::parse_from([&["gc"], words].concat());
+        let entry =
+            |&(age, size): &(u64, u64)| Entry { size, recorded_at: now - age, ..Entry::default() };
+        let gone = line.args.superfluous(entries.iter().map(entry).collect());
+        gone.iter().map(|entry| now - entry.recorded_at).collect()
+    }
+
+    #[test]
+    fn the_oldest_are_removed() {
+        let entries = [(10, 100), (20, 300), (30, 100), (86_400 * 8, 1)];
+        assert_eq!(removed(&[], &entries), [] as [u64; 0]);
+        assert_eq!(removed(&["--older-than", "7d"], &entries), [86_400 * 8]);
+        assert_eq!(removed(&["--most-records", "2"], &entries), [30, 86_400 * 8]);
+        assert_eq!(removed(&["--most-records", "0"], &entries).len(), 4);
+        assert_eq!(removed(&["--most-bytes", "399"], &entries), [20, 30, 86_400 * 8]);
+        assert_eq!(removed(&["--most-bytes", "400"], &entries), [30, 86_400 * 8]);
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!((bytes("20G").unwrap(), bytes("500mb").unwrap()), (20_000_000_000, 500_000_000));
+        assert_eq!(bytes("12").unwrap(), 12);
+        for bad in ["", "G", "-1", "1X", "99999999999T"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+}
