@@ -121,6 +121,8 @@ use_processor_rust() {
     local linker=${RW_RUST_TARGET//-/_}
     find_cargo || return 1
     export "CARGO_TARGET_${linker^^}_LINKER=$RW_MULTIARCH-gcc" CARGO_TARGET_DIR=$RW_TARGET/$RW_PROCESSOR
+    # Scripts that are started later find the cache here, and not in the folder of cargo.
+    export RANKWEAVE_CACHE=$RW_CACHE
     ! rustup_has_it || return 0
     export RUSTC=$RW_PROCESSOR_HOME/rust/usr/bin/rustc
     export LD_LIBRARY_PATH=$RW_PROCESSOR_HOME/rust/usr/lib/$(gcc -print-multiarch)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

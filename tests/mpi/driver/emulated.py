@@ -76,6 +76,10 @@ def on(processor, stack):
         compiler, fortran = os.path.join(tool, stack.compiler), os.path.join(tool, stack.fortran)
         launcher = os.path.join(place, "root", "usr", "bin", stack.launcher)
 
+        def environment(self):
+            # The emulator lacks process_vm_readv, with which Open MPI copies large messages.
+            return {**super().environment(), "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
         def available(self):
             return bool(shutil.which(self.c_compiler)) and all(map(os.path.exists, (self.compiler, self.launcher)))
 

@@ -194,7 +194,9 @@ mod tests {
 
     #[test]
     fn the_functions_here_agree_with_those_of_the_c_library() {
-        let path = c"/proc/self/exe";
+        let program = std::env::current_exe().unwrap().into_os_string().into_encoded_bytes();
+        let path = std::ffi::CString::new(program).unwrap();
+        let to_program = c"/proc/self/exe";
         // SAFETY: paths, places for answers, and a descriptor that is closed at the end.
         unsafe {
             let mut by_name: libc::stat64 = std::mem::zeroed();
@@ -203,7 +205,7 @@ mod tests {
             let file = libc::open(path.as_ptr(), libc::O_RDONLY);
             assert_eq!(libc::stat64(path.as_ptr(), &raw mut by_name), 0);
             assert_eq!(libc::fstat64(file, &raw mut by_descriptor), 0);
-            assert_eq!(libc::lstat64(path.as_ptr(), &raw mut link), 0);
+            assert_eq!(libc::lstat64(to_program.as_ptr(), &raw mut link), 0);
             libc::close(file);
             assert_eq!(by_name.st_ino, by_descriptor.st_ino);
             assert_eq!(link.st_mode & libc::S_IFMT, libc::S_IFLNK);
