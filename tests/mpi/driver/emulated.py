@@ -74,10 +74,7 @@ def on(processor, stack):
     class Emulated(stack):
         c_compiler = f"{PROCESSORS[processor]}-gcc"
         compiler, fortran = os.path.join(tool, stack.compiler), os.path.join(tool, stack.fortran)
-        # In the emulator, the launcher of MPICH now and then does not answer a process, which then waits for ever, with and
-        # without the library.
-        launcher = stack.launcher if issubclass(stack, stacks.Mpich) else os.path.join(
-            place, "root", "usr", "bin", stack.launcher)
+        launcher = os.path.join(place, "root", "usr", "bin", stack.launcher)
 
         def environment(self):
             # The emulator lacks process_vm_readv, with which Open MPI copies large messages.
