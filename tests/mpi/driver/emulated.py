@@ -81,7 +81,7 @@ def on(processor, stack):
             return {**super().environment(), "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 
         def available(self):
-            return bool(shutil.which(self.c_compiler)) and all(map(os.path.exists, (self.compiler, self.launcher)))
+            return bool(shutil.which(self.c_compiler)) and all(map(shutil.which, (self.compiler, self.launcher)))
 
         def folder(self):
             return os.path.join(stacks.TARGET, "mpi-tests", processor, self.name)
