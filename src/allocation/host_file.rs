@@ -63,6 +63,9 @@ pub fn open_mpi(text: &str, source: &str) -> Result<Allocation> {
         let most = value(&["max_slots", "max-slots", "slots_max", "slots-max"]);
         let most = most.map(count).transpose()?;
         has_limits |= most.is_some();
+        if let Some((slots, most)) = slots.zip(most).filter(|(slots, most)| slots > most) {
+            return Err(wrong(format!("{name} has {slots} slots, and max_slots is {most}")));
+        }
         push(entries, name, slots.or(most))
     })?;
     allocation.has_limits = has_limits;
@@ -125,6 +128,7 @@ mod tests {
             ("n0\n^n1", "line 2"),
             ("+n0", "line 1"),
             ("n0 slots=0", "line 1"),
+            ("n1 slots=2\nn0 slots=4 max_slots=2", "line 2"),
         ] {
             let error = open_mpi(bad, "hosts").unwrap_err().to_string();
             assert!(error.contains(line), "{bad}: {error}");

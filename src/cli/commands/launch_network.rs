@@ -11,6 +11,7 @@ use crate::cli::diagnosis::{is_not_asked, not_asked};
 use crate::cli::inspect::LaunchLine;
 use crate::cli::launcher::Launcher;
 use crate::cli::preload::command::Prepared;
+use crate::cli::preload::settings::check_descriptions;
 use crate::cli::trial::{ProbedNode, nodes_of};
 use crate::launch::{Storage, choice_for};
 use crate::options::Settings;
@@ -92,6 +93,9 @@ pub(super) fn show(words: &[String], wanted: &Wanted) -> Result<Exit> {
     }
     for (name, value) in &wanted.options {
         settings.set(name, value).map_err(|error| error.at(format!("--{name}")))?;
+    }
+    if let Some(sentence) = check_descriptions(&settings)? {
+        eprintln!("rankweave: {sentence}");
     }
     let launch = LaunchLine::of(&Launcher::of_command(words)?, words);
     let nodes = nodes_of(&launch, words, wanted.timeout)?;

@@ -83,6 +83,8 @@ fn a_launcher_that_loses_all_answers_is_asked_once_more() {
     launcher(&place, &answers("r1n1 r1n2 r2n1"));
     let given = run(&place, &[&args[..1], &["--topology", "torus:2x2"], &args[1..]].concat());
     assert!(given.code == Some(0) && given.out.contains("given by the user"), "{given:?}");
+    let wrong = run(&place, &[&args[..1], &["--topology", "toru:2x2"], &args[1..]].concat());
+    assert!(wrong.code == Some(2) && wrong.err.contains("unknown topology 'toru'"), "{wrong:?}");
     let unknown = run(&place, &args);
     assert_eq!(unknown.code, Some(1), "{unknown:?}");
     for part in ["pbs-nodes", "pbsnodes -av", "flux-resources", "flux-R.json", "to use it:"] {
