@@ -21,7 +21,7 @@ impl Islands {
         Islands::of_shared(parts.into_iter().map(Arc::from).collect(), label)
     }
 
-    /// As the constructor of few parts, for parts that others use as well.
+    /// As `Islands::new`, for parts that others use as well.
     pub fn of_shared(parts: Vec<Arc<dyn Topology>>, label: String) -> Islands {
         let mut begins = vec![0];
         for part in &parts {
