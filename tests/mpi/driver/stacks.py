@@ -508,5 +508,7 @@ def all_stacks():
     return [OpenMpi4(), Mpich4(), Mpich43(), Mpich5(), Mpich5Abi(), OpenMpi5(), IntelMpi(), IntelMpiAbi()]
 
 
+# These MPI libraries have one part of a run with --full, and everything only with --stack.
+ONE_PART = {"mpich43": "placement"}
 # The MPI libraries of a run without --full.
 USUAL = ("openmpi4", "mpich4", "mpich5")
