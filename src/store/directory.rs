@@ -5,7 +5,6 @@
 //! two jobs end at the same time, the record of one of them stays.
 
 use super::history::{Past, joined};
-use super::listing::{self, Listing};
 use super::others::read_stored;
 use super::record_format::{encode_with, read_file};
 use super::standing::Standing;
@@ -291,17 +290,6 @@ impl Store {
         }
     }
 
-    /// Everything in the store, the newest first. A directory that does not exist is empty; files
-    /// that cannot be read are listed with their problem, last.
-    pub fn list(&self) -> Result<Vec<Entry>> {
-        self.listing().map(|listing| listing.entries)
-    }
-
-    /// [`Self::list`], and which programs have verdicts.
-    pub fn listing(&self) -> Result<Listing> {
-        Listing::of(&self.directory, listing::cache_folder().as_deref())
-    }
-
     /// The record that a selector means: a file, a key, or the unique beginning of a key. Without a selector it
     /// is the newest record.
     ///
@@ -315,7 +303,11 @@ impl Store {
     pub fn find_path(&self, selector: Option<&str>) -> Result<PathBuf> {
         let Some(text) = selector.filter(|s| !s.is_empty()) else {
             let newest = self.list()?.into_iter().next().map(|e| e.path);
-            return newest.ok_or_else(|| listing::empty(&self.directory));
+            return newest.ok_or_else(|| {
+                Error::new(ErrorKind::NotFound, "the store is empty")
+                    .at(self.directory.display())
+                    .advise("record a program first: rankweave run -- mpirun -n 4 ./app")
+            });
         };
         if text.contains('/') {
             return match Path::new(text).exists() {

@@ -7,11 +7,11 @@
 //!
 //! A kept list that is damaged, of another version or of another user counts as absent. Small stores have none.
 
-use super::directory::{ENDING, Entry};
+use super::directory::{ENDING, Entry, Store};
 use super::others::read_stored_head;
 use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::clock::since_1970;
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, Result};
 use crate::base::file::{FileIdentity, is_own};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -95,10 +95,23 @@ enum Read {
     Bad(Box<Entry>),
 }
 
+impl Store {
+    /// Everything in the store, the newest first. A directory that does not exist is empty; files
+    /// that cannot be read are listed with their problem, last.
+    pub fn list(&self) -> Result<Vec<Entry>> {
+        self.listing().map(|listing| listing.entries)
+    }
+
+    /// [`Self::list`], and which programs have verdicts.
+    pub fn listing(&self) -> Result<Listing> {
+        Listing::of(self.directory(), cache_folder().as_deref())
+    }
+}
+
 impl Listing {
     /// Lists the records in a directory. A directory that does not exist is empty. `cache` is the folder of kept
     /// lists; `None` if nothing is to be kept.
-    pub(super) fn of(directory: &Path, cache: Option<&Path>) -> Result<Listing> {
+    fn of(directory: &Path, cache: Option<&Path>) -> Result<Listing> {
         let failed = |e: std::io::Error| Error::io("cannot list the store", directory, &e);
         let before = match fs::metadata(directory) {
             Ok(meta) => identity(&meta),
@@ -245,7 +258,7 @@ fn identity(meta: &fs::Metadata) -> FileIdentity {
 }
 
 /// The folder of kept lists, if the user has one.
-pub(super) fn cache_folder() -> Option<PathBuf> {
+fn cache_folder() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
     cache.map(|cache| cache.join("rankweave/lists"))
@@ -280,13 +293,6 @@ fn keep(file: &Path, kept: &Kept) {
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
     }
-}
-
-/// The error of a listing whose store does not exist.
-pub(super) fn empty(directory: &Path) -> Error {
-    Error::new(ErrorKind::NotFound, "the store is empty")
-        .at(directory.display())
-        .advise("record a program first: rankweave run -- mpirun -n 4 ./app")
 }
 
 #[cfg(test)]
