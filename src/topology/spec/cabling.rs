@@ -158,7 +158,7 @@ fn wire(mut list: List, known: &[String]) -> Result<Wiring> {
     }
     if !told(&list) {
         return Err(bad(
-            "the list has no hosts: every name has several neighbours, and no line tells hosts",
+            "the list has no hosts: no name has one switch as its only neighbour, and no line tells hosts",
         ));
     }
     attach(&mut list);
@@ -178,7 +178,8 @@ fn wire(mut list: List, known: &[String]) -> Result<Wiring> {
     Ok(wiring)
 }
 
-/// Names of unknown kind with one neighbour are hosts, unless the neighbour has only this one and is no switch.
+/// Names of unknown kind with one neighbour are hosts, unless the neighbour has only this one and is no switch: two
+/// words of a text that is no list of cables are no hosts.
 fn hosts_by_neighbours(list: &mut List) {
     let mut neighbour: Vec<Option<u32>> = vec![None; list.names.len()];
     let mut several = vec![false; list.names.len()];
@@ -188,9 +189,11 @@ fn hosts_by_neighbours(list: &mut List) {
             several[x as usize] |= *known != y;
         }
     }
+    let is_switch: Vec<bool> =
+        (0..several.len()).map(|k| several[k] || list.is_host[k] == Some(false)).collect();
     for (k, host) in list.is_host.iter_mut().enumerate() {
-        if host.is_none() && neighbour[k].is_some() {
-            *host = Some(!several[k]);
+        if let Some(other) = neighbour[k].filter(|_| host.is_none()) {
+            *host = Some(!several[k] && is_switch[other as usize]);
         }
     }
 }
@@ -250,6 +253,17 @@ mod tests {
         let mut seen = Vec::new();
         network.route(1, 2, &mut |link| seen.push(network.bandwidth(link)));
         assert_eq!(seen, [100.0, 400.0, 400.0]);
+    }
+
+    #[test]
+    fn two_words_are_no_network() {
+        for text in ["garbage (\n", "n1 leaf1\n", "a b\nc d\n"] {
+            let error = topology(text).err().unwrap().to_string();
+            assert!(error.contains("the list has no hosts"), "{text}: {error}");
+        }
+        let t = topology("leaf1 n1\nleaf1 n2\nlonely x9\n").unwrap();
+        assert_eq!(names(t.as_ref()), ["n1", "n2"]);
+        assert_eq!(names(topology("switches leaf1\nleaf1 n1\n").unwrap().as_ref()), ["n1"]);
     }
 
     #[test]
