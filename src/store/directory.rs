@@ -4,6 +4,7 @@
 //! name of its own and renamed over the old one. A reader therefore sees the old record or the new one, and if
 //! two jobs end at the same time, the record of one of them stays.
 
+use super::entry::Entry;
 use super::history::{Past, joined};
 use super::others::read_stored;
 use super::record_format::{encode_with, read_file};
@@ -35,25 +36,6 @@ const MOST_SWEPT: usize = 4096;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     directory: PathBuf,
-}
-
-/// One file in a listing of the store.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Entry {
-    /// Key of the record; the file's name when it cannot be read.
-    pub key: String,
-    /// The file.
-    pub path: PathBuf,
-    /// Size of the file in bytes.
-    pub size: u64,
-    /// Path of the executable; empty when the file cannot be read.
-    pub program: String,
-    /// Number of tasks.
-    pub tasks: u64,
-    /// Seconds since 1970-01-01 UTC; 0 when the file cannot be read.
-    pub recorded_at: u64,
-    /// Why the file cannot be read. `None` if the file can be read.
-    pub problem: Option<Error>,
 }
 
 impl Store {
@@ -288,6 +270,24 @@ impl Store {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             _ => read_stored(&path).map(Some),
         }
+    }
+
+    /// The records of a folder that has only a few, in no order: without threads, and without a kept list. Launches use
+    /// it.
+    pub(super) fn few(&self) -> Result<Vec<Entry>> {
+        let failed = |e: std::io::Error| Error::io("cannot list the store", &self.directory, &e);
+        let files = match fs::read_dir(&self.directory) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files.map_err(failed)?,
+        };
+        let mut entries = Vec::new();
+        for file in files {
+            let name = file.map_err(failed)?.file_name();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(ENDING));
+            let stem = stem.filter(|stem| !stem.starts_with('.'));
+            entries.extend(stem.map(|stem| Entry::of(self.directory.join(&name), stem)));
+        }
+        Ok(entries)
     }
 
     /// The record that a selector means: a file, a key, or the unique beginning of a key. Without a selector it

@@ -7,17 +7,15 @@
 //!
 //! A kept list that is damaged, of another version or of another user counts as absent. Small stores have none.
 
-use super::directory::{ENDING, Entry, Store};
-use super::others::read_stored_head;
+use super::directory::{ENDING, Store};
+use super::entry::Entry;
 use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, Result};
 use crate::base::file::{FileIdentity, is_own};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
-use std::ffi::CStr;
 use std::fs;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -172,17 +170,15 @@ fn read_all(
 ) -> (Vec<Known>, Vec<Entry>) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     let part = stems.len().div_ceil(threads).max(FEWEST);
-    let handle = fs::File::open(directory).ok();
     let index: HashMap<&str, usize> =
         known.iter().enumerate().map(|(k, known)| (known.stem.as_str(), k)).collect();
     let read = |stems: &[String]| -> Vec<Read> {
         let mut found = Vec::with_capacity(stems.len());
-        let mut name = Vec::new();
         for stem in stems {
             let at = index.get(stem.as_str()).copied();
             let same = at.filter(|&at| {
-                let now = handle.as_ref().and_then(|handle| regular_in(handle, stem, &mut name));
-                now == Some(known[at].identity)
+                let file = fs::symlink_metadata(directory.join(format!("{stem}{ENDING}")));
+                file.is_ok_and(|now| now.is_file() && identity(&now) == known[at].identity)
             });
             found.extend(same.map(Read::Same).or_else(|| read_one(directory, stem)));
         }
@@ -208,47 +204,21 @@ fn read_all(
     (good, bad)
 }
 
-/// The identity of a record's file in an open directory; `None` if it is no regular file. `name` is a buffer.
-fn regular_in(directory: &fs::File, stem: &str, name: &mut Vec<u8>) -> Option<FileIdentity> {
-    name.clear();
-    name.extend_from_slice(stem.as_bytes());
-    name.extend_from_slice(ENDING.as_bytes());
-    name.push(0);
-    let name = CStr::from_bytes_with_nul(name).ok()?;
-    let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: an open directory, a name that ends with a zero byte, and memory for the answer.
-    let code = unsafe {
-        let flags = libc::AT_SYMLINK_NOFOLLOW;
-        libc::fstatat(directory.as_raw_fd(), name.as_ptr(), found.as_mut_ptr(), flags)
-    };
-    if code != 0 {
-        return None;
-    }
-    // SAFETY: the call has succeeded, so it has filled the memory.
-    let found = unsafe { found.assume_init() };
-    let is_regular = found.st_mode & libc::S_IFMT == libc::S_IFREG;
-    let changed = (found.st_mtime, found.st_mtime_nsec as u32);
-    is_regular.then_some(FileIdentity { size: found.st_size as u64, changed, inode: found.st_ino })
-}
-
 /// `None` if the file has disappeared.
 fn read_one(directory: &Path, stem: &str) -> Option<Read> {
     let path = directory.join(format!("{stem}{ENDING}"));
     let now = identity(&fs::symlink_metadata(&path).ok()?);
-    Some(match read_stored_head(&path) {
-        Ok((head, size)) => Read::New(Known {
+    let entry = Entry::of(path, stem);
+    Some(match &entry.problem {
+        Some(_) => Read::Bad(Box::new(entry)),
+        None => Read::New(Known {
             stem: stem.into(),
-            identity: FileIdentity { size, ..now },
-            key: if head.key == stem { String::new() } else { head.key },
-            program: head.program,
-            tasks: head.offsets.saturating_sub(1),
-            recorded_at: head.recorded_at,
+            identity: FileIdentity { size: entry.size, ..now },
+            key: if entry.key == stem { String::new() } else { entry.key },
+            program: entry.program,
+            tasks: entry.tasks,
+            recorded_at: entry.recorded_at,
         }),
-        Err(error) => {
-            let size = fs::metadata(&path).map_or(0, |meta| meta.len());
-            let problem = Some(error);
-            Read::Bad(Box::new(Entry { key: stem.into(), size, problem, path, ..Entry::default() }))
-        }
     })
 }
 

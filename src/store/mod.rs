@@ -19,6 +19,7 @@ mod collection;
 mod damaged_files;
 mod devices;
 mod directory;
+mod entry;
 mod failed_run;
 mod fitting;
 mod history;
@@ -43,7 +44,8 @@ mod user_choice;
 mod verdict;
 
 pub use devices::{Devices, NO_DEVICE};
-pub use directory::{Entry, Store};
+pub use directory::Store;
+pub use entry::Entry;
 pub use failed_run::StoredRun;
 pub use fitting::{Fit, Fitting};
 pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};

@@ -7,7 +7,8 @@
 //! again therefore needs no more space. Other users can write to `DIR`. The directory is used only if it
 //! belongs to the user, is closed to others, and cannot be replaced by others.
 
-use super::directory::{Entry, Store};
+use super::directory::Store;
+use super::entry::Entry;
 use super::record::Record;
 use super::record_format::{encode, read_open};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -165,7 +166,7 @@ impl RefusedRecords {
         };
         for folder in folders {
             let found = match self.is_own(&folder) {
-                Ok(true) => Store::open(&folder).list(),
+                Ok(true) => Store::open(&folder).few(),
                 Ok(false) => continue,
                 Err(error) => Err(error),
             };
@@ -181,7 +182,7 @@ impl RefusedRecords {
     /// Removes a store's directory and the place, as far as no record is in them.
     fn tidy(&self, folder: &Path) {
         let store = Store::open(folder);
-        if store.list().is_ok_and(|entries| entries.is_empty()) {
+        if store.few().is_ok_and(|entries| entries.is_empty()) {
             let path = folder.join(STORE);
             let named = file::read(&path, LONGEST_NAME);
             let _ = fs::remove_file(&path);
