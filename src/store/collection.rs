@@ -2,65 +2,90 @@
 
 use super::Store;
 use super::directory::{ENDING, is_stale};
+use super::entry::Entry;
 use super::others::check_folder;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::file::is_own;
 use std::fs;
-use std::path::Path;
+
+/// What was removed of a store.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// Records.
+    pub records: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Leftovers, and rank orders of records that are no longer there.
+    pub leftovers: usize,
+    /// Why records could not be removed, one for each of them.
+    pub errors: Vec<Error>,
+}
 
 impl Store {
     /// Removes the records of these entries with their orders and other records, and leftovers: what an interrupted
-    /// write left more than a day ago, and what belongs to keys that no longer exist. Returns the number of leftovers.
-    /// With `only_count`, nothing is removed, and only leftovers that are there without the removal are counted.
+    /// write left more than a day ago, and rank orders of keys that have no record. With `only_count`, nothing is
+    /// removed, and the orders of the records that would be removed are not counted.
     ///
-    /// What another process removes at the same time, or what may not be removed, is passed over. The folders of
-    /// orders and runs are read once, and not once for each record.
-    pub fn collect(&self, entries: &[super::Entry], only_count: bool) -> Result<usize> {
-        if !only_count {
-            for entry in entries.iter().filter(|e| e.path.parent() == Some(self.directory())) {
-                if fs::remove_file(&entry.path).is_ok() {
-                    self.forget_runs(&entry.path);
+    /// A record that was replaced since it was listed stays. Other records of a key whose record is missing stay: the
+    /// record may have been moved aside because it was damaged. The folder of orders is read once, and not once for each
+    /// record.
+    ///
+    /// Errors: the store cannot be read. A record that cannot be removed is among [`Collected::errors`].
+    pub fn collect(&self, entries: &[Entry], only_count: bool) -> Result<Collected> {
+        let mut done = Collected::default();
+        for entry in entries {
+            match self.take_away(entry, only_count) {
+                Ok(true) => {
+                    done.records += 1;
+                    done.bytes += entry.size;
                 }
+                Ok(false) => {}
+                Err(error) => done.errors.push(error),
             }
         }
-        let mut leftovers = 0;
-        let mut remove = |path: &Path, is_folder: bool| {
-            let removed = || match is_folder {
-                true => fs::remove_dir_all(path).is_ok(),
-                false => fs::remove_file(path).is_ok(),
-            };
-            leftovers += usize::from(only_count || removed());
+        let remove = |file: &fs::DirEntry| {
+            let is_ours = is_own(&file.path());
+            is_ours && (only_count || fs::remove_file(file.path()).is_ok())
         };
-        let Ok(files) = fs::read_dir(self.directory()) else { return Ok(0) };
+        let failed = |e: std::io::Error| Error::io("cannot read the store", self.directory(), &e);
+        let files = match fs::read_dir(self.directory()) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(done),
+            files => files.map_err(failed)?,
+        };
         for file in files.flatten() {
             let name = file.file_name();
             let Some(name) = name.to_str() else { continue };
             let is_temporary = name.starts_with('.') && name.ends_with(".tmp");
-            if is_temporary && is_stale(&file) && is_own(&file.path()) {
-                remove(&file.path(), false);
-            } else if let Some(stem) = name.strip_suffix(".runs")
-                && !self.has_record(stem)
-                && is_stale(&file)
-                && is_own(&file.path())
-            {
-                remove(&file.path(), true);
-            }
+            done.leftovers += usize::from(is_temporary && is_stale(&file) && remove(&file));
         }
         let orders = self.directory().join(super::kept_orders::FOLDER);
         let files = check_folder(&orders).ok().and_then(|()| fs::read_dir(&orders).ok());
         for file in files.into_iter().flatten().flatten() {
             let name = file.file_name();
-            let Some(name) = name.to_str() else { continue };
             // KEY.NUMBER.order
-            let stem = name.strip_suffix(".order").and_then(|name| name.rsplit_once('.'));
-            if let Some((stem, _)) = stem
-                && !self.has_record(stem)
-                && is_own(&file.path())
-            {
-                remove(&file.path(), false);
-            }
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".order"));
+            let is_orphan = stem
+                .and_then(|name| name.rsplit_once('.'))
+                .is_some_and(|(stem, _)| !self.has_record(stem));
+            done.leftovers += usize::from(is_orphan && remove(&file));
         }
-        Ok(leftovers)
+        Ok(done)
+    }
+
+    /// Removes the record of an entry. `false` if it is not there any more, or is another one.
+    fn take_away(&self, entry: &Entry, only_count: bool) -> Result<bool> {
+        let stem = entry.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let now = Entry::of(entry.path.clone(), stem);
+        if now.problem.is_some() || now.recorded_at != entry.recorded_at {
+            return Ok(false);
+        }
+        if only_count {
+            return Ok(true);
+        }
+        let failed = |e| Error::io("cannot remove the record", &entry.path, &e);
+        fs::remove_file(&entry.path).map_err(failed)?;
+        self.forget_runs(&entry.path);
+        Ok(true)
     }
 
     fn has_record(&self, stem: &str) -> bool {
@@ -85,19 +110,33 @@ mod tests {
             store.keep_order(key, &order).unwrap();
         }
         let orders = || fs::read_dir(dir.path().join("orders")).unwrap().count();
-        assert_eq!(store.collect(&[], false).unwrap(), 0);
+        let count = |entries: &[Entry], only_count| {
+            let done = store.collect(entries, only_count).unwrap();
+            assert!(done.errors.is_empty());
+            (done.records, done.leftovers)
+        };
+        assert_eq!(count(&[], false), (0, 0));
         assert_eq!(orders(), 2);
         let entries: Vec<_> =
             store.list().unwrap().into_iter().filter(|e| e.key == "a.b").collect();
-        assert_eq!(store.collect(&entries, true).unwrap(), 0);
+        let replaced = Entry { recorded_at: 2, ..entries[0].clone() };
+        assert_eq!(count(&[replaced], false), (0, 0), "another launch has replaced it");
+        assert_eq!(count(&entries, true), (1, 0));
         assert_eq!(store.list().unwrap().len(), 2);
-        assert_eq!(store.collect(&entries, false).unwrap(), 1);
+        assert_eq!(count(&entries, false), (1, 1));
         assert_eq!((orders(), store.list().unwrap().len()), (1, 1));
         let stale = dir.path().join(".c.rkw.1-1-1.tmp");
         fs::write(&stale, b"x").unwrap();
-        assert_eq!(store.collect(&[], false).unwrap(), 0, "a write may be under way");
+        assert_eq!(count(&[], false), (0, 0), "a write may be under way");
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 86_400);
         fs::File::options().write(true).open(&stale).unwrap().set_modified(long_ago).unwrap();
-        assert_eq!(store.collect(&[], false).unwrap(), 1);
+        assert_eq!(count(&[], false), (0, 1));
+        // The record was moved aside, because it was damaged. Its other records are not lost.
+        let runs = dir.path().join("c.runs");
+        fs::create_dir(&runs).unwrap();
+        fs::rename(dir.path().join("c.rkw"), dir.path().join("c.rkw.corrupt")).unwrap();
+        fs::File::open(&runs).unwrap().set_modified(long_ago).unwrap();
+        count(&[], false);
+        assert!(runs.exists());
     }
 }

@@ -186,7 +186,10 @@ fn read_all(
     };
     let parts: Vec<Vec<Read>> = std::thread::scope(|scope| {
         let started: Vec<_> = stems.chunks(part).map(|some| scope.spawn(|| read(some))).collect();
-        started.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+        started
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     });
     drop(index);
     let (mut good, mut bad) = (Vec::with_capacity(stems.len()), Vec::new());

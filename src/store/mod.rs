@@ -43,6 +43,7 @@ mod stored_survey;
 mod user_choice;
 mod verdict;
 
+pub use collection::Collected;
 pub use devices::{Devices, NO_DEVICE};
 pub use directory::Store;
 pub use entry::Entry;

@@ -1,11 +1,11 @@
 //! `rankweave gc`: removes records by age, number and size, for a store that many launches fill.
 
-use crate::base::error::Result;
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::cli::arguments::record_filter::{RecordFilter, age};
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
 use crate::report::units;
-use crate::store::{Entry, Store};
+use crate::store::{Collected, Entry, Store};
 use serde_json::json;
 
 const LONG: &str = "\
@@ -14,7 +14,7 @@ With a record go its other records (KEY@RUN) and the rank orders that were kept 
 'rankweave check' stay.
 
 It also removes what is of no more use: leftovers of writes that were interrupted more than a day ago, and rank \
-orders and other records of keys that no longer exist. Without a limit, only these are removed.
+orders of keys that have no record. Without a limit, only these are removed.
 
 A site can run this command once a day: a program whose record is removed is recorded anew at its next launch.
 
@@ -65,33 +65,39 @@ impl Args {
         // Nobody knows how old an unreadable record is. 'rankweave list --verify' names it.
         entries.retain(|entry| entry.problem.is_none());
         let removed = self.superfluous(entries);
-        let leftovers = store.collect(&removed, self.dry_run)?;
-        let bytes: u64 = removed.iter().map(|entry| entry.size).sum();
+        let done = store.collect(&removed, self.dry_run)?;
         if self.json {
             let keys: Vec<&str> = removed.iter().map(|entry| entry.key.as_str()).collect();
             output::print_json(&json!({
                 "schema": 1,
                 "store": store.directory().display().to_string(),
                 "dry_run": self.dry_run,
-                "removed": keys,
-                "removed_bytes": bytes,
-                "leftovers": leftovers,
+                "chosen": keys,
+                "removed_records": done.records,
+                "removed_bytes": done.bytes,
+                "leftovers": done.leftovers,
+                "errors": done.errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
             }))?;
         } else {
             let list = if self.dry_run { listed(&removed) } else { String::new() };
             output::print(&list)?;
-            eprintln!("rankweave: {}", self.summary(&store, removed.len(), bytes, leftovers));
+            eprintln!("rankweave: {}", self.summary(&store, &done));
         }
-        Ok(if removed.is_empty() && leftovers == 0 { Exit::Nothing } else { Exit::Done })
+        if let Some(first) = done.errors.first() {
+            let what = format!("{} records could not be removed: {first}", done.errors.len());
+            return Err(Error::new(ErrorKind::Io, what)
+                .advise("let the owner of the files run this command"));
+        }
+        Ok(if done.records + done.leftovers == 0 { Exit::Nothing } else { Exit::Done })
     }
 
     /// The records that are removed. `entries` are sorted, the newest first.
-    fn superfluous(&self, entries: Vec<Entry>) -> Vec<Entry> {
+    fn superfluous(&self, mut entries: Vec<Entry>) -> Vec<Entry> {
         let now = crate::base::clock::since_1970().as_secs();
         let oldest = self.older_than.map_or(0, |age| now.saturating_sub(age));
         let most_bytes = self.most_bytes.unwrap_or(u64::MAX);
         let mut kept = (0usize, 0u64);
-        let is_superfluous = |entry: &Entry| {
+        entries.retain(|entry| {
             let with = kept.1.saturating_add(entry.size);
             let stays = entry.recorded_at >= oldest
                 && kept.0 < self.most_records.unwrap_or(usize::MAX)
@@ -103,25 +109,21 @@ impl Args {
                 kept.1 = most_bytes;
             }
             !stays
-        };
+        });
         entries
-            .into_iter()
-            .filter({
-                let mut is_superfluous = is_superfluous;
-                move |entry| is_superfluous(entry)
-            })
-            .collect()
     }
 
-    fn summary(&self, store: &Store, records: usize, bytes: u64, leftovers: usize) -> String {
+    fn summary(&self, store: &Store, collected: &Collected) -> String {
         let done = if self.dry_run { "would remove" } else { "removed" };
-        let records = match records {
-            1 => "1 record".to_string(),
-            n => format!("{n} records"),
+        let several = |n: usize, what: &str| match n {
+            1 => format!("1 {what}"),
+            n => format!("{n} {what}s"),
         };
         format!(
-            "{done} {records} ({}) and {leftovers} leftovers in {}",
-            units::bytes(bytes),
+            "{done} {} ({}) and {} in {}",
+            several(collected.records, "record"),
+            units::bytes(collected.bytes),
+            several(collected.leftovers, "leftover"),
             store.directory().display()
         )
     }
@@ -135,7 +137,6 @@ fn listed(entries: &[Entry]) -> String {
 
 /// A number of bytes with a unit of 1000, such as `500M`.
 fn bytes(text: &str) -> Result<u64> {
-    use crate::base::error::{Error, ErrorKind};
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_uppercase().trim_end_matches('B') {
         "" => Some(1),

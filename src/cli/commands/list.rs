@@ -106,7 +106,12 @@ fn damaged(entries: Vec<Entry>) -> Vec<Entry> {
     std::thread::scope(|scope| {
         let started: Vec<_> =
             entries.chunks(part).map(|some| scope.spawn(move || examine(some))).collect();
-        started.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+        started
+            .into_iter()
+            .flat_map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
     })
 }
 

@@ -32,10 +32,12 @@ pub(super) fn host(description: &str) -> Option<String> {
 }
 
 /// What stands where a name is missing: in the kernel, in scripts that set descriptions, in tools.
-const PLACEHOLDERS: [&str; 14] = [
+const PLACEHOLDERS: [&str; 16] = [
     "localhost",
     "localhost4",
     "localhost6",
+    "ip6-localhost",
+    "ip6-loopback",
     "none",
     "(none)",
     "null",
@@ -241,6 +243,7 @@ mod tests {
             ("Voltaire HCA410Ex-D", None),
             ("localhost mlx5_0", None),
             ("localhost.localdomain HCA-1", None),
+            ("ip6-localhost mlx5_0", None),
             ("LOCALHOST", None),
             ("(none) mlx5_0", None),
             ("(none)", None),
