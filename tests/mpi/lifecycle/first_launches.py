@@ -132,7 +132,7 @@ def more_words(scene):
 def unknown_key(scene):
     """a record that is not there"""
     scene.run("rankweave list")
-    for words in ("show", "map", "rm", "export --to csv", "report"):
+    for words in ("show", "rm", "export --to csv", "report --html out.html"):
         command, _, options = words.partition(" ")
         scene.run(f"rankweave {command} rign {options}".rstrip())
     scene.run("rankweave run -- mpirun -n 2 ./ring send")
@@ -194,9 +194,9 @@ def two_users(scene):
 def exports(scene):
     """orders for a launcher with more ranks than slots"""
     scene.run("rankweave run -- mpirun -n 4 ./ring send")
-    scene.run("rankweave map ring --topology tree:2 --out order")
-    scene.run("rankweave map ring --topology tree:2 --oversubscribe 2 --out order")
-    scene.run("rankweave export ring --to rankfile --mapping order --topology tree:2")
+    scene.run("rankweave map --matrix ring --topology tree:2 --out order")
+    scene.run("rankweave map --matrix ring --topology tree:2 --oversubscribe 2 --out order")
+    scene.run("rankweave export ring --to rankfile --mapping order --host n0,n1")
 
 
 SCENES = (two_launches, more_words, unknown_key, unwritable_store, odd_stores, homes, ended_early, two_users, exports)
