@@ -93,8 +93,11 @@ class Scene:
         for path, name in ((self.variables["HOME"] or "none", "HOME"), (self.place, "DIR")):
             text = text.replace(path, name)
         text = re.sub(r"\b[0-9a-f]{16}\b", "NUMBER", text)
-        text = re.sub(r"\b\d+(\.\d+)? (ns|us|µs|ms|s)\b", r"TIME \2", text)
-        return re.sub(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?Z?", "DATE", text)
+        text = re.sub(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?Z?", "DATE", text)
+        for pattern, name in ((r"\b\d+(\.\d+)? (ns|us|µs|ms|s)\b", "TIME"), (r"in MPI \(.*?%( ± \d+)?\)", "in MPI (PART)"),
+                              (r" +\d+ B  DATE", "  SIZE  DATE"), (r"[\d.]+ [KMG]iB at most", "MEMORY at most")):
+            text = re.sub(pattern, name, text)
+        return text
 
     def interrupt(self, line):
         """Starts a launch, and sends what Ctrl-C sends when the program has sent its messages."""
@@ -196,7 +199,7 @@ def exports(scene):
     scene.run("rankweave run -- mpirun -n 4 ./ring send")
     scene.run("rankweave map --matrix ring --topology tree:2 --out order")
     scene.run("rankweave map --matrix ring --topology tree:2 --oversubscribe 2 --out order")
-    scene.run("rankweave export ring --to rankfile --mapping order --host n0,n1")
+    scene.run("rankweave export ring --to rankfile --mapping order")
 
 
 SCENES = (two_launches, more_words, unknown_key, unwritable_store, odd_stores, homes, ended_early, two_users, exports)
