@@ -112,14 +112,29 @@ impl<'a> Annealer<'a> {
         (a, self.task_at[slot as usize] as usize)
     }
 
-    /// Cools from the temperature `hot` to `cold` in `seconds` of processor time. Returns the least cost that was met,
-    /// in units of [`hop_bytes`], if `begin` is the cost at the begin.
-    fn cool(&mut self, hot: f64, cold: f64, seconds: f64, begin: i64) -> i64 {
+    /// The sum of weight times distance over all edges, each counted once.
+    fn cost(&self) -> i64 {
+        let n = self.slot_of.len();
+        let at = |task: usize| self.slot_of[task] as usize;
+        let of = |v: usize| {
+            let edges = self.graph.arcs(v).filter(move |&(u, _)| u as usize > v);
+            edges.map(move |(u, weight)| {
+                weight as i64 * i64::from(self.distances[at(v) * n + at(u as usize)])
+            })
+        };
+        (0..n).flat_map(of).sum()
+    }
+
+    /// Cools from the temperature `hot` to `cold` in `seconds` of processor time. Returns the least [`Self::cost`] that was
+    /// met.
+    fn cool(&mut self, hot: f64, cold: f64, seconds: f64) -> i64 {
         const STEP: usize = 20_000;
-        let (start, mut cost, mut least) = (cpu_seconds(), begin, begin);
+        let (start, mut cost) = (cpu_seconds(), self.cost());
+        let mut least = cost;
         loop {
             let passed = (cpu_seconds() - start) / seconds;
             if passed >= 1.0 {
+                assert_eq!(cost, self.cost(), "the sum of the changes is the change of the cost");
                 return least;
             }
             let temperature = hot * (cold / hot).powf(passed);
@@ -129,7 +144,7 @@ impl<'a> Annealer<'a> {
                     continue;
                 }
                 let (at, bt) = (self.slot_of[a], self.slot_of[b]);
-                let change = 2 * (self.change(a, at, bt, b) + self.change(b, bt, at, a));
+                let change = self.change(a, at, bt, b) + self.change(b, bt, at, a);
                 if change <= 0 || self.random.unit() < (-change as f64 / temperature).exp() {
                     self.exchange(a, b);
                     cost += change;
@@ -143,7 +158,7 @@ impl<'a> Annealer<'a> {
     fn scale(&self) -> f64 {
         let n = self.graph.vertices();
         let sum: u64 = (0..n).flat_map(|v| self.graph.arcs(v).map(|(_, weight)| weight)).sum();
-        2.0 * sum as f64 / (2 * self.graph.edges()).max(1) as f64
+        sum as f64 / (2 * self.graph.edges()).max(1) as f64
     }
 }
 
@@ -193,16 +208,12 @@ fn costs(
     let mut annealer = Annealer::new(&graph, topology, seed);
     let limit = factor * seconds[1];
     let scale = annealer.scale();
-    let cost = |annealer: &Annealer<'_>| {
-        let slots: Vec<usize> = annealer.slot_of.iter().map(|&slot| slot as usize).collect();
-        hop_bytes(&graph, topology, &slots) as i64
-    };
-    annealer.begin_anew();
-    let begin = cost(&annealer);
-    found[3] = annealer.cool(4.0 * scale, 0.1 * scale, limit, begin) as f64;
     annealer.begin_with(&answer);
-    let begin = cost(&annealer);
-    found[4] = annealer.cool(0.4 * scale, 0.1 * scale, limit, begin) as f64;
+    // What the metric counts for each unit of the annealer's cost.
+    let unit = found[1] / annealer.cost() as f64;
+    found[4] = unit * annealer.cool(0.4 * scale, 0.1 * scale, limit) as f64;
+    annealer.begin_anew();
+    found[3] = unit * annealer.cool(4.0 * scale, 0.1 * scale, limit) as f64;
     Ok((found, seconds))
 }
 
