@@ -20,6 +20,7 @@ pub(crate) use time::DEVIATIONS;
 pub use time::{PredictedTime, predicted_time};
 pub use validate::check_mapping;
 
+use crate::base::memory::{ask_for, roomy};
 use crate::matrix::Graph;
 use crate::topology::{Topology, Tree};
 
@@ -61,7 +62,9 @@ fn tree_codes<'a>(
 ) -> Option<(&'a Tree, Vec<u64>)> {
     let tree = topology.as_tree().filter(|&tree| std::ptr::addr_eq(tree, topology))?;
     let (codes, _) = tree.codes()?;
-    Some((tree, slot_of_task.iter().map(|&slot| codes[slot]).collect()))
+    let mut code_of_task = roomy(slot_of_task.len());
+    code_of_task.extend(slot_of_task.iter().map(|&slot| codes[slot]));
+    Some((tree, code_of_task))
 }
 
 /// As [`hop_bytes_of`], from the codes of the tasks: one access to memory for each edge.
@@ -71,14 +74,24 @@ fn hop_bytes_on_tree(
     code_of_task: &[u64],
     tasks: std::ops::Range<usize>,
 ) -> u128 {
+    /// Tasks whose neighbours are asked for ahead of their turn.
+    const AHEAD: usize = 8;
     let Some((_, level_of_zeros)) = tree.codes() else { return 0 };
     let mut weights = vec![0u128; tree.levels() + 1];
+    // An edge counts at its smaller end only. At the other end it counts as one of weight 0 from the task to itself, because a
+    // branch on the order of two arbitrary numbers would be slow.
     for i in tasks {
-        let (row, code) = (graph.neighbours(i), code_of_task[i]);
-        let above = row.partition_point(|&j| j as usize <= i);
-        for (&j, &w) in row[above..].iter().zip(&graph.weights(i)[above..]) {
-            let zeros = (code ^ code_of_task[j as usize]).leading_zeros() as usize;
-            weights[usize::from(level_of_zeros[zeros])] += u128::from(w);
+        let soon = i + AHEAD;
+        if soon < code_of_task.len() {
+            let row = graph.neighbours(soon).iter();
+            row.for_each(|&j| ask_for(&code_of_task[soon.max(j as usize)..]));
+        }
+        let code = code_of_task[i];
+        for (&j, &w) in graph.neighbours(i).iter().zip(graph.weights(i)) {
+            let j = j as usize;
+            let zeros = (code ^ code_of_task[i.max(j)]).leading_zeros() as usize;
+            let counted = if j > i { w } else { 0 };
+            weights[usize::from(level_of_zeros[zeros])] += u128::from(counted);
         }
     }
     (0..tree.levels()).map(|level| weights[level] * u128::from(tree.cost(level))).sum()
