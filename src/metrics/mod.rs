@@ -42,10 +42,7 @@ pub fn hop_bytes_by(
     let codes = tree_codes(topology, slot_of_task);
     let part = |k: usize| {
         let tasks = n * k / threads..n * (k + 1) / threads;
-        match &codes {
-            Some((tree, codes)) => hop_bytes_on_tree(graph, tree, codes, tasks),
-            None => hop_bytes_of(graph, topology, slot_of_task, tasks),
-        }
+        hop_bytes_from(graph, topology, slot_of_task, codes.as_ref(), tasks)
     };
     std::thread::scope(|scope| {
         let part = &part;
@@ -53,6 +50,38 @@ pub fn hop_bytes_by(
         let first = part(0);
         others.into_iter().map(|(k, t)| t.join().unwrap_or_else(|_| part(k))).sum::<u128>() + first
     })
+}
+
+/// [`hop_bytes`] if they are at most `limit`. If they are far more, few tasks are looked at.
+pub fn hop_bytes_within(
+    graph: &Graph,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+    limit: u128,
+) -> Option<u128> {
+    /// Tasks after which the sum is compared with the limit.
+    const SHARE: usize = 4096;
+    let n = graph.vertices();
+    let codes = tree_codes(topology, slot_of_task);
+    (0..n).step_by(SHARE).try_fold(0u128, |sum, first| {
+        let tasks = first..n.min(first + SHARE);
+        let sum = sum + hop_bytes_from(graph, topology, slot_of_task, codes.as_ref(), tasks);
+        (sum <= limit).then_some(sum)
+    })
+}
+
+/// The hop-bytes of the edges from each of `tasks` to tasks with larger numbers; `codes` as from [`tree_codes`].
+fn hop_bytes_from(
+    graph: &Graph,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+    codes: Option<&(&Tree, Vec<u64>)>,
+    tasks: std::ops::Range<usize>,
+) -> u128 {
+    match codes {
+        Some((tree, codes)) => hop_bytes_on_tree(graph, tree, codes, tasks),
+        None => hop_bytes_of(graph, topology, slot_of_task, tasks),
+    }
 }
 
 /// The tree and the code of each task's slot, where the topology is a tree with codes.
@@ -82,7 +111,7 @@ fn hop_bytes_on_tree(
     // branch on the order of two arbitrary numbers would be slow.
     for i in tasks {
         let soon = i + AHEAD;
-        if soon < code_of_task.len() {
+        if soon < graph.vertices() {
             let row = graph.neighbours(soon).iter();
             row.for_each(|&j| ask_for(&code_of_task[soon.max(j as usize)..]));
         }
@@ -135,5 +164,7 @@ mod tests {
             assert_eq!(hop_bytes_by(threads, &graph, topology.as_ref(), &slots), alone);
         }
         assert_eq!(hop_bytes_of(&graph, topology.as_ref(), &slots, 0..200_000), alone);
+        let within = |limit| hop_bytes_within(&graph, topology.as_ref(), &slots, limit);
+        assert_eq!((within(alone), within(alone - 1), within(0)), (Some(alone), None, None));
     }
 }

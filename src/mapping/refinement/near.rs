@@ -1,6 +1,6 @@
 //! Which places are near a place. Local search moves tasks to such places.
 
-use crate::mapping::engine::{Distance, Rng, TreePlaces, seeded};
+use crate::mapping::engine::{Distance, Rng, TreePlaces, ask_for, seeded};
 use crate::topology::Network;
 use std::sync::OnceLock;
 
@@ -11,6 +11,9 @@ pub(crate) trait Near {
 
     /// The nearest places, at most a few dozen.
     fn nearest(&self, p: u32) -> &[u32];
+
+    /// Tells the processor to load what [`Near::nearest`] reads for a place.
+    fn ask_for(&self, _: u32) {}
 
     /// True if all places of one [`Near::nearest`] are at the same distance from any place outside.
     fn alike(&self) -> bool {
@@ -38,8 +41,8 @@ impl<'a> TreeNear<'a> {
 
     pub(crate) fn new(places: &'a TreePlaces) -> Self {
         let n = places.order.len();
-        let levels = places.shifts.iter().rev().enumerate();
-        let found = levels.filter_map(|(k, &shift)| Some((k + 1, ranges(places, shift)?))).next();
+        let mut levels = places.shifts.iter().rev().enumerate();
+        let found = levels.find_map(|(k, &shift)| Some((k + 1, ranges(places, shift)?)));
         let (deepest, lowest) = found.unwrap_or_else(|| (0, vec![(0, n as u32); n]));
         TreeNear { places, lowest, deepest, upper: OnceLock::new() }
     }
@@ -73,6 +76,11 @@ fn ranges(places: &TreePlaces, shift: u32) -> Option<Ranges> {
 }
 
 impl Near for TreeNear<'_> {
+    #[inline(always)]
+    fn ask_for(&self, p: u32) {
+        ask_for(&self.lowest[p as usize..]);
+    }
+
     fn alike(&self) -> bool {
         true
     }
@@ -187,6 +195,11 @@ impl ListNear {
 }
 
 impl Near for ListNear {
+    #[inline(always)]
+    fn ask_for(&self, p: u32) {
+        ask_for(&self.list[p as usize * self.width..]);
+    }
+
     #[inline(always)]
     fn pick(&self, p: u32, rng: &mut Rng) -> u32 {
         let start = p as usize * self.width;
