@@ -11,6 +11,7 @@ pub mod file_system;
 pub mod hash;
 pub mod host_name;
 pub mod installation;
+pub(crate) mod memory;
 pub(crate) mod named_enum;
 pub mod numbering;
 pub mod permutation;

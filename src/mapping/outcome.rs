@@ -30,6 +30,18 @@ impl Outcome {
         Outcome { place_of_task, slot_of_task, hop_bytes, diagnostics: Vec::new() }
     }
 
+    /// As [`Self::new`]. `None` if the hop-bytes are above `limit`, which is found out sooner than how many they are.
+    pub(crate) fn within(
+        problem: &Problem<'_>,
+        place_of_task: Vec<u32>,
+        limit: u128,
+    ) -> Option<Self> {
+        let slot_of_task = problem.slots_of(&place_of_task);
+        let (graph, topology) = (problem.graph(), problem.topology());
+        let hop_bytes = metrics::hop_bytes_within(graph, topology, &slot_of_task, limit)?;
+        Some(Outcome { place_of_task, slot_of_task, hop_bytes, diagnostics: Vec::new() })
+    }
+
     /// Adds a diagnostic.
     #[must_use]
     pub fn with(mut self, what: &'static str, value: impl ToString) -> Self {

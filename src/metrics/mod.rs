@@ -20,6 +20,7 @@ pub(crate) use time::DEVIATIONS;
 pub use time::{PredictedTime, predicted_time};
 pub use validate::check_mapping;
 
+use crate::base::memory::{ask_for, roomy};
 use crate::matrix::Graph;
 use crate::topology::{Topology, Tree};
 
@@ -41,10 +42,7 @@ pub fn hop_bytes_by(
     let codes = tree_codes(topology, slot_of_task);
     let part = |k: usize| {
         let tasks = n * k / threads..n * (k + 1) / threads;
-        match &codes {
-            Some((tree, codes)) => hop_bytes_on_tree(graph, tree, codes, tasks),
-            None => hop_bytes_of(graph, topology, slot_of_task, tasks),
-        }
+        hop_bytes_from(graph, topology, slot_of_task, codes.as_ref(), tasks)
     };
     std::thread::scope(|scope| {
         let part = &part;
@@ -54,6 +52,38 @@ pub fn hop_bytes_by(
     })
 }
 
+/// [`hop_bytes`] if they are at most `limit`. If they are far more, few tasks are looked at.
+pub fn hop_bytes_within(
+    graph: &Graph,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+    limit: u128,
+) -> Option<u128> {
+    /// Tasks after which the sum is compared with the limit.
+    const SHARE: usize = 4096;
+    let n = graph.vertices();
+    let codes = tree_codes(topology, slot_of_task);
+    (0..n).step_by(SHARE).try_fold(0u128, |sum, first| {
+        let tasks = first..n.min(first + SHARE);
+        let sum = sum + hop_bytes_from(graph, topology, slot_of_task, codes.as_ref(), tasks);
+        (sum <= limit).then_some(sum)
+    })
+}
+
+/// The hop-bytes of the edges from each of `tasks` to tasks with larger numbers; `codes` as from [`tree_codes`].
+fn hop_bytes_from(
+    graph: &Graph,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+    codes: Option<&(&Tree, Vec<u64>)>,
+    tasks: std::ops::Range<usize>,
+) -> u128 {
+    match codes {
+        Some((tree, codes)) => hop_bytes_on_tree(graph, tree, codes, tasks),
+        None => hop_bytes_of(graph, topology, slot_of_task, tasks),
+    }
+}
+
 /// The tree and the code of each task's slot, where the topology is a tree with codes.
 fn tree_codes<'a>(
     topology: &'a dyn Topology,
@@ -61,7 +91,9 @@ fn tree_codes<'a>(
 ) -> Option<(&'a Tree, Vec<u64>)> {
     let tree = topology.as_tree().filter(|&tree| std::ptr::addr_eq(tree, topology))?;
     let (codes, _) = tree.codes()?;
-    Some((tree, slot_of_task.iter().map(|&slot| codes[slot]).collect()))
+    let mut code_of_task = roomy(slot_of_task.len());
+    code_of_task.extend(slot_of_task.iter().map(|&slot| codes[slot]));
+    Some((tree, code_of_task))
 }
 
 /// As [`hop_bytes_of`], from the codes of the tasks: one access to memory for each edge.
@@ -71,14 +103,24 @@ fn hop_bytes_on_tree(
     code_of_task: &[u64],
     tasks: std::ops::Range<usize>,
 ) -> u128 {
+    /// Tasks whose neighbours are asked for ahead of their turn.
+    const AHEAD: usize = 8;
     let Some((_, level_of_zeros)) = tree.codes() else { return 0 };
     let mut weights = vec![0u128; tree.levels() + 1];
+    // An edge counts at its smaller end only. At the other end it counts as one of weight 0 from the task to itself, because a
+    // branch on the order of two arbitrary numbers would be slow.
     for i in tasks {
-        let (row, code) = (graph.neighbours(i), code_of_task[i]);
-        let above = row.partition_point(|&j| j as usize <= i);
-        for (&j, &w) in row[above..].iter().zip(&graph.weights(i)[above..]) {
-            let zeros = (code ^ code_of_task[j as usize]).leading_zeros() as usize;
-            weights[usize::from(level_of_zeros[zeros])] += u128::from(w);
+        let soon = i + AHEAD;
+        if soon < graph.vertices() {
+            let row = graph.neighbours(soon).iter();
+            row.for_each(|&j| ask_for(&code_of_task[soon.max(j as usize)..]));
+        }
+        let code = code_of_task[i];
+        for (&j, &w) in graph.neighbours(i).iter().zip(graph.weights(i)) {
+            let j = j as usize;
+            let zeros = (code ^ code_of_task[i.max(j)]).leading_zeros() as usize;
+            let counted = if j > i { w } else { 0 };
+            weights[usize::from(level_of_zeros[zeros])] += u128::from(counted);
         }
     }
     (0..tree.levels()).map(|level| weights[level] * u128::from(tree.cost(level))).sum()
@@ -122,5 +164,7 @@ mod tests {
             assert_eq!(hop_bytes_by(threads, &graph, topology.as_ref(), &slots), alone);
         }
         assert_eq!(hop_bytes_of(&graph, topology.as_ref(), &slots, 0..200_000), alone);
+        let within = |limit| hop_bytes_within(&graph, topology.as_ref(), &slots, limit);
+        assert_eq!((within(alone), within(alone - 1), within(0)), (Some(alone), None, None));
     }
 }

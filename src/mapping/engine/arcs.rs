@@ -97,7 +97,7 @@ impl Arcs {
     /// Tells the processor to load the arcs from number `k` on.
     #[inline(always)]
     pub(crate) fn ask_for(&self, k: u32) {
-        ask_for(&self.list[k as usize..]);
+        ask_for(self.list.get(k as usize..).unwrap_or_default());
     }
 
     /// Room for arcs that [`FreeArcs::put`] writes, followed by [`Self::take`].

@@ -4,7 +4,7 @@
 //! codes for trees, a table of all pairs for other topologies of moderate size, and calls of the topology for
 //! larger ones.
 
-use super::{Scale, TreePlaces};
+use super::{Scale, TreePlaces, ask_for};
 use crate::mapping::Problem;
 
 /// Largest number of places for which a table of all pairs is made (32 MiB); on grids distances
@@ -15,6 +15,10 @@ const TABLE_LIMIT_GRID: usize = 1024;
 /// Distance between two places given by index.
 pub(crate) trait Distance {
     fn between(&self, a: u32, b: u32) -> i64;
+
+    /// Tells the processor to load what is known about a place.
+    #[inline(always)]
+    fn ask_for(&self, _: u32) {}
 
     /// The distances between one place and others, for loops. What depends on place `a` only is computed once.
     #[inline(always)]
@@ -41,6 +45,11 @@ impl TreeDistance {
 }
 
 impl Distance for TreeDistance {
+    #[inline(always)]
+    fn ask_for(&self, a: u32) {
+        ask_for(&self.codes[a as usize..]);
+    }
+
     #[inline(always)]
     fn between(&self, a: u32, b: u32) -> i64 {
         let zeros = (self.codes[a as usize] ^ self.codes[b as usize]).leading_zeros();

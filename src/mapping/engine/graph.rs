@@ -1,7 +1,7 @@
 //! The engine's own graph: compressed rows, 32-bit ids, weights scaled so that no sum overflows.
 
 use super::arcs::{Arcs, FreeArcs};
-use super::{Pool, roomy};
+use super::{Pool, ask_for, roomy};
 use crate::matrix::Graph;
 
 /// By how many bits weights and distances of the input are shifted for the search.
@@ -135,6 +135,8 @@ impl Csr {
     /// The subgraph of `members`; `local` is scratch as long as this graph, filled with `u32::MAX`
     /// and left so.
     pub(crate) fn subgraph(&self, members: &[u32], local: &mut [u32]) -> Csr {
+        /// Rows that are asked for ahead of their turn.
+        const AHEAD: usize = 12;
         for (i, &v) in members.iter().enumerate() {
             local[v as usize] = i as u32;
         }
@@ -144,7 +146,13 @@ impl Csr {
             ..Csr::default()
         };
         sub.offsets.push(0);
-        for &v in members {
+        for (i, &v) in members.iter().enumerate() {
+            if let Some(&later) = members.get(i + 2 * AHEAD) {
+                ask_for(&self.offsets[later as usize..]);
+            }
+            if let Some(&soon) = members.get(i + AHEAD) {
+                self.arcs.ask_for(self.offsets[soon as usize]);
+            }
             for (t, w) in self.arcs(v as usize) {
                 let l = local[t];
                 if l != u32::MAX {

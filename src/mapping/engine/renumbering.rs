@@ -46,6 +46,10 @@ impl Csr {
                     ask_for(graph.neighbours(soon as usize));
                     ask_for(graph.weights(soon as usize));
                 }
+                if let Some(&sooner) = order.get(next + AHEAD / 2) {
+                    let row = graph.neighbours(sooner as usize).iter();
+                    row.for_each(|&t| ask_for(&number[t as usize..]));
+                }
                 next += 1;
                 // All neighbours of v have their number now or get it here, so the row is final.
                 row.clear();

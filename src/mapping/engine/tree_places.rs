@@ -37,7 +37,10 @@ impl TreePlaces {
                 (0..places.len() as u32).collect()
             };
             let mut by_group: Vec<u32> = (0..places.len() as u32).collect();
-            by_group.arrange_by_key(|&k| (parent[k as usize], groups[k as usize], k));
+            let key = |&k: &u32| (parent[k as usize], groups[k as usize], k);
+            if !by_group.is_sorted_by_key(key) {
+                by_group.arrange_by_key(key);
+            }
             let (mut number, mut next_group) = (0u32, 0u32);
             let mut grouped = vec![0u32; places.len()];
             for i in 0..by_group.len() {

@@ -22,18 +22,30 @@ pub(crate) fn place_on_tree(
         greedy_boxes(shape, &offsets, &sizes)?
     };
     let mut answer = vec![0u32; graph.len()];
-    for (v, position) in answer.iter_mut().enumerate() {
-        let mut outer = &shape.dims;
-        for (inner, &size) in boxes.iter().zip(&sizes) {
-            let index = (0..shape.dims.len()).fold(0usize, |i, k| {
-                let x = shape.coordinates[k][v] as usize % outer[k];
-                i * (outer[k] / inner[k]) + x / inner[k]
-            });
-            *position += (index * size) as u32;
-            outer = inner;
+    for (k, coordinates) in shape.coordinates.iter().enumerate() {
+        let shares = shares(shape, &boxes, &sizes, k);
+        for (position, &x) in answer.iter_mut().zip(coordinates) {
+            *position += shares[x as usize];
         }
     }
     Some(answer)
+}
+
+/// The position of a task is a sum over the dimensions of the grid. The share of dimension `k`, by the coordinate of the
+/// task: the positions before its box at every level, as far as this dimension counts.
+fn shares(shape: &GridShape, boxes: &[Vec<usize>], sizes: &[usize], k: usize) -> Vec<u32> {
+    let mut shares = vec![0u32; shape.dims[k]];
+    let mut outer = &shape.dims;
+    for (inner, &size) in boxes.iter().zip(sizes) {
+        // Boxes are counted with the last dimension fastest.
+        let later = k + 1..shape.dims.len();
+        let stride = later.map(|j| outer[j] / inner[j]).product::<usize>() * size;
+        for (x, share) in shares.iter_mut().enumerate() {
+            *share += (x % outer[k] / inner[k] * stride) as u32;
+        }
+        outer = inner;
+    }
+    shares
 }
 
 /// The number of tasks of a group at each level. The children of the root come first, and single places last. `None`
@@ -72,6 +84,8 @@ fn offsets(graph: &Csr, shape: &GridShape) -> Option<Vec<(Vec<usize>, f64)>> {
     const KINDS: usize = 512;
     let d = shape.dims.len();
     let mut list: Vec<(Vec<usize>, f64)> = Vec::new();
+    // The number of each offset in the list, if all possible offsets are numbered: they are no more than the vertices.
+    let mut numbers: Vec<u64> = Vec::new();
     let mut steps = vec![0usize; d];
     let mut last = 0;
     for v in 0..graph.len() {
@@ -79,14 +93,17 @@ fn offsets(graph: &Csr, shape: &GridShape) -> Option<Vec<(Vec<usize>, f64)>> {
             if t < v {
                 continue;
             }
+            let mut number = 0u64;
             for (k, step) in steps.iter_mut().enumerate() {
                 *step = shape.step(k, v, t);
+                number = number * shape.dims[k] as u64 + *step as u64;
             }
-            if list.get(last).is_none_or(|(s, _)| *s != steps) {
-                last = match list.iter().position(|(s, _)| *s == steps) {
+            if numbers.get(last) != Some(&number) {
+                last = match numbers.iter().position(|&n| n == number) {
                     Some(i) => i,
                     None if list.len() < KINDS => {
                         list.push((steps.clone(), 0.0));
+                        numbers.push(number);
                         list.len() - 1
                     }
                     None => return None,

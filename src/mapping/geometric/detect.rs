@@ -5,20 +5,14 @@
 //! of two. Edges are joined across squares and along lines. The classes of joined edges are the dimensions. If
 //! the edges of one class are removed, the layers across this dimension remain, which must form a path or a
 //! ring. The final check compares all edges, so no wrong answer is possible.
+//!
+//! On large graphs this takes several seconds. Grids without rings and diagonals are recognised faster by `shells`, which
+//! is tried first.
 
+use super::shape::GridShape;
+use super::shells::grid_from_first;
 use super::skeleton::{Lists, skeleton};
 use crate::mapping::engine::Csr;
-
-/// A grid recognised in a graph.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GridShape {
-    /// Points in each dimension.
-    pub(crate) dims: Vec<usize>,
-    /// Whether each dimension is a ring.
-    pub(crate) wrap: Vec<bool>,
-    /// `coordinates[k][v]`: position of vertex v in dimension k.
-    pub(crate) coordinates: Vec<Vec<u32>>,
-}
 
 /// The largest number of different degrees that a stencil can have.
 const DISTINCT_DEGREES: usize = 8;
@@ -29,6 +23,11 @@ pub(crate) fn detect(graph: &Csr) -> Option<GridShape> {
     if graph.len() < 4 {
         return None;
     }
+    grid_from_first(graph).or_else(|| by_classes(graph))
+}
+
+/// Finds the grid by the classes of its edges.
+fn by_classes(graph: &Csr) -> Option<GridShape> {
     let targets = graph.arcs.iter(0..graph.arcs.len()).map(|(t, _)| t as u32).collect();
     let all = Lists { offsets: graph.offsets.clone(), targets };
     if let Some(shape) = detect_in(&all) {
@@ -252,19 +251,6 @@ fn is_grid(lists: &Lists, shape: &GridShape) -> bool {
     arcs == lists.targets.len()
 }
 
-impl GridShape {
-    /// Index of a vertex's point, the last dimension fastest.
-    pub(crate) fn index(&self, v: usize) -> usize {
-        self.dims.iter().zip(&self.coordinates).fold(0, |i, (&d, c)| i * d + c[v] as usize)
-    }
-
-    /// Steps between two vertices along dimension `k`.
-    pub(crate) fn step(&self, k: usize, u: usize, v: usize) -> usize {
-        let d = self.coordinates[k][u].abs_diff(self.coordinates[k][v]) as usize;
-        if self.wrap[k] { d.min(self.dims[k] - d) } else { d }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,6 +289,18 @@ mod tests {
             let graph = pattern(&format!("{text},shuffle=5")).unwrap();
             let wraps = vec![wrap; dims.len()];
             assert_eq!(found(&graph), Some((dims, wraps)), "{text}");
+        }
+    }
+
+    #[test]
+    fn both_methods_find_the_same() {
+        for text in ["stencil:40", "stencil:2x9", "stencil:3x5x7", "stencil:3x4x2x5", "torus:4x4"] {
+            for seed in 1..30 {
+                let graph = pattern(&format!("{text},shuffle={seed}")).unwrap();
+                let graph = Csr::breadth_first(&graph, |w| w as i64).0;
+                let fast = grid_from_first(&graph);
+                assert!(fast.is_some() && fast == by_classes(&graph), "{text}");
+            }
         }
     }
 

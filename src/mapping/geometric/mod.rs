@@ -6,9 +6,12 @@ mod detect;
 mod embed;
 mod folding;
 mod line_layout;
+mod shape;
+mod shells;
 mod skeleton;
 
 pub(crate) use boxes::{divisors, inner_weight, place_on_tree};
-pub(crate) use detect::{GridShape, detect};
+pub(crate) use detect::detect;
 pub(crate) use embed::place_on_grid;
 pub(crate) use folding::fold_on_grid;
+pub(crate) use shape::GridShape;

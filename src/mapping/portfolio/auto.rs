@@ -5,7 +5,7 @@
 use super::answers::answers;
 use super::judge::Judge;
 use crate::base::error::Result;
-use crate::mapping::{Budget, Mapper, Outcome, Problem};
+use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
 
 /// Portfolio of algorithms; the given order is always a candidate.
 pub struct Auto;
@@ -29,18 +29,18 @@ impl Mapper for Auto {
         if problem.tasks() < 2 || problem.graph().edges() == 0 {
             return Ok(given());
         }
-        // To evaluate the given order takes many accesses to memory. A second thread can do it at the same
-        // time.
-        let (given, found) = match budget.threads() > 1 && problem.tasks() >= 65_536 {
-            false => (given(), answers(problem, budget)),
-            true => std::thread::scope(|scope| {
-                let beside = scope.spawn(given);
-                let found = answers(problem, budget);
-                (beside.join().unwrap_or_else(|_| given()), found)
-            }),
-        };
+        let found = answers(problem, budget);
         let mut best = Judge::new(problem);
-        best.take(given);
+        let by_bytes = matches!(problem.objective(), Objective::HopBytes | Objective::SumCom);
+        match &found {
+            // On large problems, an evaluation takes many accesses to memory.
+            Some(found) if by_bytes => {
+                Outcome::within(problem, problem.identity_places(), found.hop_bytes)
+                    .into_iter()
+                    .for_each(|given| best.take(given.with("chosen", "given order")));
+            }
+            _ => best.take(given()),
+        }
         found.into_iter().for_each(|answer| best.take(answer));
         Ok(best.answer().unwrap_or_else(|| Outcome::new(problem, problem.identity_places())))
     }

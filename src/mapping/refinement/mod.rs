@@ -13,6 +13,7 @@ mod near;
 mod nearness;
 mod path_table;
 mod refiner;
+mod requests;
 mod robust_tabu;
 mod swap;
 
@@ -26,5 +27,6 @@ pub(crate) use link_times::TimeSearch;
 pub(crate) use near::{ListNear, Near, TreeNear};
 pub(crate) use nearness::{Nearness, near_of, with_near};
 pub(crate) use refiner::{Refiner, SearchSpace};
+pub(crate) use requests::ask_ahead;
 pub(crate) use robust_tabu::{FewTasks, PLACES as TABU_PLACES};
 pub(crate) use swap::SwapSearch;

@@ -1,7 +1,8 @@
 //! Which places are near a place. Local search moves tasks to such places.
 
-use crate::mapping::engine::{Distance, Rng, TreePlaces, seeded};
+use crate::mapping::engine::{Distance, Rng, TreePlaces, ask_for, seeded};
 use crate::topology::Network;
+use std::sync::OnceLock;
 
 /// The places near a given place, with this place itself.
 pub(crate) trait Near {
@@ -11,6 +12,9 @@ pub(crate) trait Near {
     /// The nearest places, at most a few dozen.
     fn nearest(&self, p: u32) -> &[u32];
 
+    /// Tells the processor to load what [`Near::nearest`] reads for a place.
+    fn ask_for(&self, _: u32) {}
+
     /// True if all places of one [`Near::nearest`] are at the same distance from any place outside.
     fn alike(&self) -> bool {
         false
@@ -18,68 +22,89 @@ pub(crate) trait Near {
 }
 
 /// Groups of a tree: places are near each other if they share a group.
-pub(crate) struct TreeNear {
-    order: Vec<u32>,
-    /// For every level with a group larger than one place, deepest first: the group's range in
-    /// `order`, by place.
-    ranges: Vec<Vec<(u32, u32)>>,
+pub(crate) struct TreeNear<'a> {
+    places: &'a TreePlaces,
+    /// The ranges of the deepest level with a group larger than one place.
+    lowest: Ranges,
+    /// Levels up to this one, from the deepest one on.
+    deepest: usize,
+    /// The ranges of all other levels with such a group, the deepest first. They are made when they are first needed.
+    upper: OnceLock<Vec<Ranges>>,
 }
 
-impl TreeNear {
+/// The range of a place's group in the order of the places, by place.
+type Ranges = Vec<(u32, u32)>;
+
+impl<'a> TreeNear<'a> {
     /// Candidates that [`Near::nearest`] lists at most.
     const WINDOW: u32 = 32;
 
-    pub(crate) fn new(places: &TreePlaces) -> Self {
+    pub(crate) fn new(places: &'a TreePlaces) -> Self {
         let n = places.order.len();
-        let mut ranges = Vec::new();
-        for &shift in places.shifts.iter().rev() {
-            let mut row = vec![(0u32, 0u32); n];
-            let (mut lo, mut largest) = (0, 0);
-            for k in 1..=n {
-                if k == n || places.codes[k] >> shift != places.codes[lo] >> shift {
-                    for &place in &places.order[lo..k] {
-                        row[place as usize] = (lo as u32, k as u32);
-                    }
-                    largest = largest.max(k - lo);
-                    lo = k;
-                }
-            }
-            if largest > 1 {
-                ranges.push(row);
-            }
-        }
-        if ranges.is_empty() {
-            ranges.push(vec![(0, n as u32); n]);
-        }
-        TreeNear { order: places.order.clone(), ranges }
+        let mut levels = places.shifts.iter().rev().enumerate();
+        let found = levels.find_map(|(k, &shift)| Some((k + 1, ranges(places, shift)?)));
+        let (deepest, lowest) = found.unwrap_or_else(|| (0, vec![(0, n as u32); n]));
+        TreeNear { places, lowest, deepest, upper: OnceLock::new() }
+    }
+
+    fn upper(&self) -> &[Ranges] {
+        self.upper.get_or_init(|| {
+            let levels = self.places.shifts.iter().rev().skip(self.deepest);
+            levels.filter_map(|&shift| ranges(self.places, shift)).collect()
+        })
     }
 }
 
-impl Near for TreeNear {
+/// The ranges of the groups of one level. `None` if all groups are single places.
+fn ranges(places: &TreePlaces, shift: u32) -> Option<Ranges> {
+    let n = places.order.len();
+    let codes = &places.codes;
+    if codes.windows(2).all(|pair| pair[0] >> shift != pair[1] >> shift) {
+        return None;
+    }
+    let mut ranges = vec![(0u32, 0u32); n];
+    let mut lo = 0;
+    for k in 1..=n {
+        if k == n || codes[k] >> shift != codes[lo] >> shift {
+            for &place in &places.order[lo..k] {
+                ranges[place as usize] = (lo as u32, k as u32);
+            }
+            lo = k;
+        }
+    }
+    Some(ranges)
+}
+
+impl Near for TreeNear<'_> {
+    #[inline(always)]
+    fn ask_for(&self, p: u32) {
+        ask_for(&self.lowest[p as usize..]);
+    }
+
     fn alike(&self) -> bool {
         true
     }
 
     #[inline(always)]
     fn pick(&self, p: u32, rng: &mut Rng) -> u32 {
-        let mut level = 0;
-        let coin = rng.next_u64();
-        if self.ranges.len() > 1 && coin & 3 == 0 {
-            level = 1 + (coin >> 2) as usize % (self.ranges.len() - 1);
-        }
-        let (lo, hi) = self.ranges[level][p as usize];
-        self.order[lo as usize + rng.below((hi - lo) as usize)]
+        let (upper, coin) = (self.upper(), rng.next_u64());
+        let ranges = match !upper.is_empty() && coin & 3 == 0 {
+            true => &upper[(coin >> 2) as usize % upper.len()],
+            false => &self.lowest,
+        };
+        let (lo, hi) = ranges[p as usize];
+        self.places.order[lo as usize + rng.below((hi - lo) as usize)]
     }
 
     #[inline(always)]
     fn nearest(&self, p: u32) -> &[u32] {
-        let (lo, hi) = self.ranges[0][p as usize];
+        let (lo, hi) = self.lowest[p as usize];
         let own = hi - lo;
         if own <= Self::WINDOW {
-            return &self.order[lo as usize..hi as usize];
+            return &self.places.order[lo as usize..hi as usize];
         }
         let start = lo + (p % (own - Self::WINDOW));
-        &self.order[start as usize..(start + Self::WINDOW) as usize]
+        &self.places.order[start as usize..(start + Self::WINDOW) as usize]
     }
 }
 
@@ -170,6 +195,11 @@ impl ListNear {
 }
 
 impl Near for ListNear {
+    #[inline(always)]
+    fn ask_for(&self, p: u32) {
+        ask_for(&self.list[p as usize * self.width..]);
+    }
+
     #[inline(always)]
     fn pick(&self, p: u32, rng: &mut Rng) -> u32 {
         let start = p as usize * self.width;

@@ -27,13 +27,13 @@ macro_rules! with_near {
 pub(crate) use with_near;
 
 /// The ways to find near places.
-pub(crate) enum Nearness {
-    Tree(TreeNear),
+pub(crate) enum Nearness<'a> {
+    Tree(TreeNear<'a>),
     List(ListNear),
 }
 
 /// The best way for a topology.
-pub(crate) fn near_of(prepared: &Prepared<'_, '_>) -> Nearness {
+pub(crate) fn near_of<'a>(prepared: &'a Prepared<'_, '_>) -> Nearness<'a> {
     let places = prepared.problem.places();
     if let (Lookup::Tree(_), Some(tree)) = (&prepared.lookup, &prepared.all) {
         return Nearness::Tree(TreeNear::new(tree));

@@ -6,6 +6,7 @@
 
 use super::near::Near;
 use super::refiner::{Refiner, SearchSpace};
+use super::requests::ask_ahead;
 use crate::mapping::engine::{Csr, Distance, EMPTY, Placement};
 use std::collections::VecDeque;
 
@@ -56,6 +57,7 @@ fn search<D: Distance, N: Near>(
     let mut since_check = 0u32;
     let mut tried: Vec<*const u32> = Vec::new();
     while let Some(u) = queue.pop_front() {
+        ask_ahead(&queue, graph, d, near, placement);
         let u = u as usize;
         queued[u] = false;
         if is_pinned(u) {

@@ -20,6 +20,7 @@ use crate::mapping::engine::{Placement, Prepared};
 use crate::mapping::refinement::{TABU_PLACES, with_near};
 use crate::mapping::{Budget, Mapper, Objective, Outcome, Problem};
 use crate::matrix::{Graph, TrafficSketch, difference};
+use crate::metrics;
 
 /// The largest part of the traffic that may have changed, in squares of the weights.
 const MOST_CHANGED: f64 = 0.1;
@@ -102,7 +103,6 @@ pub fn adapt(
         (outcome.hop_bytes.saturating_add(paid), moved, outcome)
     };
     let after = outcome(placement.place_of);
-    let given = outcome(problem.identity_places());
     // To evaluate a mapping takes long. If the search has no other numbers than the metrics, it knows the change.
     let is_exact = prepared.scale.is_exact() && previous.migration_cost == 0;
     let saved = u128::try_from(-change).unwrap_or(0);
@@ -115,10 +115,21 @@ pub fn adapt(
         Ok(before) if before.0 < after.0 => before,
         _ => after,
     };
-    (worth <= given.0).then(|| Remapped {
+    (!given_order_costs_less(problem, previous, worth)).then(|| Remapped {
         outcome: outcome.with("chosen", "previous mapping, adapted"),
         moved,
         forced: old.forced,
+    })
+}
+
+/// Whether the given order with the price of its moves costs less than `worth`.
+fn given_order_costs_less(problem: &Problem<'_>, previous: &Previous, worth: u128) -> bool {
+    let slots = problem.slots_of(&problem.identity_places());
+    let moved = previous.moved(&slots) as u128;
+    let paid = u128::from(previous.migration_cost).saturating_mul(moved);
+    let less = worth.checked_sub(paid).and_then(|rest| rest.checked_sub(1));
+    less.is_some_and(|most| {
+        metrics::hop_bytes_within(problem.graph(), problem.topology(), &slots, most).is_some()
     })
 }
 

@@ -4,7 +4,7 @@
 use super::{NONE, OldPlaces};
 use crate::mapping::Budget;
 use crate::mapping::engine::{Distance, Placement, Prepared};
-use crate::mapping::refinement::{Near, with_near};
+use crate::mapping::refinement::{Near, ask_ahead, with_near};
 use std::collections::VecDeque;
 
 /// Every task on its previous slot where that is possible, the others where they are nearest to their
@@ -102,6 +102,7 @@ impl PricedSearch<'_, '_, '_> {
         let (mut visits, mut change) = (0u32, 0);
         let mut tried: Vec<*const u32> = Vec::new();
         while let Some(u) = queue.pop_front() {
+            ask_ahead(&queue, graph, d, near, placement);
             let u = u as usize;
             queued[u] = false;
             visits = visits.wrapping_add(1);
