@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn factors_are_prime() {
-        assert_eq!(prime_factors(1), []);
+        assert!(prime_factors(1).is_empty());
         assert_eq!(prime_factors(360), [2, 3, 5]);
         assert_eq!(prime_factors(2 * 49 * 101), [2, 7, 101]);
     }

@@ -145,7 +145,7 @@ pub(super) fn nearest(level: &Level, machine: &Grid, width: usize) -> ListNear {
                 if machine.wrap()[j] {
                     x = x.rem_euclid(length);
                 }
-                (0..length).contains(&x).then_some(number * length as usize + x as usize)
+                (0..length).contains(&x).then(|| number * length as usize + x as usize)
             });
             list.extend(number.map(|number| number as u32));
         }

@@ -22,7 +22,7 @@ const BY_OTHER_SHAPE: [Generator; 2] = [GRID_WITH_GAPS, GRID_FOLDED];
 
 /// All other generators, which search.
 const BY_SEARCH: [Generator; 5] =
-    [GRID_BY_BLOCKS, BLOCKS_BY_CYCLES, MULTISECTION, DUAL_BISECTION, GIVEN_ORDER];
+    [BLOCKS_BY_CYCLES, GRID_BY_BLOCKS, MULTISECTION, DUAL_BISECTION, GIVEN_ORDER];
 
 /// The candidates for a problem, for one preset after the other. What does not depend on the preset is made once.
 pub(super) struct Candidates<'a, 'p, 'q> {
