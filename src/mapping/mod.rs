@@ -7,6 +7,7 @@
 //! always one of them, so [`Auto`] is never worse than no mapping at all.
 
 mod balance;
+mod blocks;
 mod budget;
 mod coarsening;
 mod engine;

@@ -3,7 +3,7 @@
 //! Each preset makes its answers from the problem alone, and never from the answers of another preset. So a stronger
 //! preset has all answers of the weaker ones, and the best of them is never worse.
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Origin};
 use super::few_tasks::{Found, best_of_all};
 use super::generators::Candidates;
 use super::inside_nodes;
@@ -160,23 +160,29 @@ fn refined(
         })
         .collect();
     list.arrange_by_key(|(cost, _)| *cost);
-    // The best is refined. Local search improves a placement by the stencil alone less than others:
-    // where such a placement is the best, the next one is refined too, unless it is much worse.
-    // A folded grid is improved even less. If it keeps most neighbours together, the others are no better.
-    let by_stencil = list.first().is_some_and(|(_, candidate)| candidate.by_stencil);
-    let loose = |(cost, candidate): &(i128, Candidate)| {
-        candidate.folded && *cost > prepared.least() + prepared.least() / 4
-    };
-    let folded = list.first().is_some_and(loose);
-    list.truncate(if by_stencil || folded { 2 } else { 1 });
-    if !folded {
-        let most = list.first().map_or(0, |(cost, _)| cost + cost / 8);
-        list.retain(|(cost, _)| *cost <= most);
-    }
+    // The best is refined. Local search improves a placement by the stencil alone less than others, and a folding even
+    // less: where such a placement is the best, the next one is refined too, unless it is much worse. If a folding
+    // keeps most neighbours together, the others are no better.
+    let share = list.first().and_then(|(cost, best)| {
+        let loose = *cost > prepared.least() + prepared.least() / 4;
+        match best.origin {
+            Origin::Search => None,
+            Origin::Stencil => Some(8),
+            Origin::Folding => loose.then_some(4),
+            Origin::Blocks => loose.then_some(16),
+        }
+    });
+    let most = list.first().map_or(0, |(cost, _)| cost + share.map_or(0, |share| cost / share));
+    list.truncate(if share.is_some() { 2 } else { 1 });
+    list.retain(|(cost, _)| *cost <= most);
     let polished = list.into_iter().map(|(cost, candidate)| {
         if prepared.tree.is_none() && prepared.is_least(cost) {
             return (Some(cost), candidate);
         }
+        // Blocks are annealed down to single tasks.
+        let annealed = candidate.origin == Origin::Blocks;
+        let steps = if annealed { 0 } else { effort.anneal_steps };
+        let effort = &Effort { anneal_steps: steps, ..*effort };
         let place_of = polish(prepared, candidate.place_of, effort, budget);
         let cost = (!alone).then(|| prepared.cost(&place_of));
         (cost, Candidate { place_of, ..candidate })

@@ -7,14 +7,24 @@ pub(super) struct Candidate {
     pub(super) name: &'static str,
     /// The place of every vertex.
     pub(super) place_of: Vec<u32>,
-    /// Whether the candidate was made from the stencil alone.
-    pub(super) by_stencil: bool,
-    /// Whether the candidate was made from the shape of the grid and keeps neighbours only partly together.
-    pub(super) folded: bool,
+    pub(super) origin: Origin,
+}
+
+/// How a candidate was made, where that says how much local search can improve it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// By a search, or in no way that says anything.
+    Search,
+    /// From the stencil alone.
+    Stencil,
+    /// From the shape of the grid, so that neighbours are only partly together.
+    Folding,
+    /// By a search that placed blocks of the grid.
+    Blocks,
 }
 
 impl Candidate {
     pub(super) fn new(name: &'static str, place_of: Vec<u32>) -> Candidate {
-        Candidate { name, place_of, by_stencil: false, folded: false }
+        Candidate { name, place_of, origin: Origin::Search }
     }
 }

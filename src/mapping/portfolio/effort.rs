@@ -1,6 +1,7 @@
 //! The number of steps for each preset, by the size of the problem.
 
 use crate::mapping::Preset;
+use crate::mapping::blocks::BlockEffort;
 use crate::mapping::multisection::BisectEffort;
 
 /// Problems with more tasks are searched with less effort, because each step takes long.
@@ -20,6 +21,8 @@ pub(crate) struct Effort {
     pub(crate) tabu_pairs: u64,
     /// Proposals of the search for less predicted time.
     pub(crate) time_steps: u64,
+    /// Search for a placement of blocks.
+    pub(crate) blocks: BlockEffort,
 }
 
 impl Effort {
@@ -49,6 +52,7 @@ impl Effort {
                 congestion_steps: 50 * n,
                 tabu_pairs: 500_000,
                 time_steps: (50 * n).max((300 * n).min(60_000)),
+                blocks: of_blocks(preset, n),
             },
             Preset::Default => Effort {
                 bisect: match n {
@@ -71,6 +75,7 @@ impl Effort {
                 // On a tree it seldom finds more than the other steps, and a launch would start 90 ms later.
                 tabu_pairs: if tree { 1_000_000 } else { 10_000_000 },
                 time_steps: (200 * n.min(65_536)).max((2500 * n).min(500_000)),
+                blocks: of_blocks(preset, n),
             },
             Preset::Strong => Effort {
                 bisect: bisect(6, 8, 8, 6),
@@ -84,7 +89,20 @@ impl Effort {
                 congestion_steps: 2000 * n.min(65_536),
                 tabu_pairs: 80_000_000,
                 time_steps: (2000 * n.min(65_536)).max((40_000 * n).min(10_000_000)),
+                blocks: of_blocks(preset, n),
             },
         }
     }
+}
+
+/// The search for a placement of blocks.
+fn of_blocks(preset: Preset, tasks: u64) -> BlockEffort {
+    let (least_per_block, per_level, most_per_block) = match preset {
+        Preset::Fast => (if tasks <= 8192 { 200 } else { 60 }, (300 * tasks).min(2_000_000), 2000),
+        Preset::Default => {
+            (if tasks <= 8192 { 1000 } else { 300 }, (2000 * tasks).min(5_000_000), 10_000)
+        }
+        Preset::Strong => (3000, (10_000 * tasks).min(20_000_000), 50_000),
+    };
+    BlockEffort { least_per_block, per_level, most_per_block, most_blocks: 65_536 }
 }

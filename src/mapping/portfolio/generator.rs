@@ -1,7 +1,7 @@
 //! The sources of the portfolio's candidates.
 
 use super::Effort;
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Origin};
 use crate::mapping::engine::Prepared;
 use crate::mapping::geometric::{GridShape, detect};
 use crate::mapping::{Budget, Preset};
@@ -60,9 +60,9 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
             let Some(candidate) = (generator.candidate)(generator.name, self) else { continue };
             #[cfg(test)]
             trace::note(generator.name);
-            match candidate.by_stencil {
-                true => self.by_stencil = Some(candidate),
-                false => self.list.push(candidate),
+            match candidate.origin {
+                Origin::Stencil => self.by_stencil = Some(candidate),
+                _ => self.list.push(candidate),
             }
         }
     }

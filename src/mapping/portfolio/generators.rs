@@ -1,9 +1,9 @@
 //! All generators of candidates, and when they are asked.
 
 use super::Effort;
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Origin};
 use super::generator::{Generator, Offers};
-use super::grid_on_grid::{folded, on_grid};
+use super::grid_on_grid::{folded, in_blocks, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
 use crate::mapping::engine::{Csr, Prepared, align_tree, with_distance};
 use crate::mapping::geometric::place_on_tree;
@@ -21,7 +21,8 @@ const BY_STENCIL: [Generator; 1] = [STENCIL];
 const BY_OTHER_SHAPE: [Generator; 2] = [GRID_WITH_GAPS, GRID_FOLDED];
 
 /// All other generators, which search.
-const BY_SEARCH: [Generator; 4] = [BLOCKS_BY_CYCLES, MULTISECTION, DUAL_BISECTION, GIVEN_ORDER];
+const BY_SEARCH: [Generator; 5] =
+    [BLOCKS_BY_CYCLES, GRID_BY_BLOCKS, MULTISECTION, DUAL_BISECTION, GIVEN_ORDER];
 
 /// The candidates for a problem, for one preset after the other. What does not depend on the preset is made once.
 pub(super) struct Candidates<'a, 'p, 'q> {
@@ -102,7 +103,7 @@ const STENCIL: Generator = Generator {
         let boxes = !offers.list.is_empty();
         let best = stencil::best(offers.prepared, offers.detected.as_ref(), boxes, offers.budget);
         best.map(|(name, place_of)| Candidate {
-            by_stencil: true,
+            origin: Origin::Stencil,
             ..Candidate::new(name, place_of)
         })
     },
@@ -131,7 +132,28 @@ const GRID_FOLDED: Generator = Generator {
     },
     candidate: |name, offers| {
         let place_of = folded(offers.prepared, offers.detected.as_ref()?)?;
-        Some(Candidate { folded: true, ..Candidate::new(name, place_of) })
+        Some(Candidate { origin: Origin::Folding, ..Candidate::new(name, place_of) })
+    },
+};
+
+/// A grid of tasks on a machine that is a grid of other dimensions, block by block, where the shapes differ so much that
+/// a folding takes neighbours far apart. With little effort, the search does not find more in other cases.
+const GRID_BY_BLOCKS: Generator = Generator {
+    name: "grid by blocks",
+    applies: |offers| {
+        let prepared = offers.prepared;
+        let least = prepared.least();
+        let enough = match offers.preset {
+            Preset::Fast => 2 * least + least / 2,
+            _ => least + least / 4,
+        };
+        let good = |c: &Candidate| prepared.cost(&c.place_of) <= enough;
+        offers.detected.is_some() && prepared.tree.is_none() && !offers.list.iter().any(good)
+    },
+    candidate: |name, offers| {
+        let Offers { prepared, effort, budget, .. } = offers;
+        let place_of = in_blocks(prepared, offers.detected.as_ref()?, effort.blocks, budget)?;
+        Some(Candidate { origin: Origin::Blocks, ..Candidate::new(name, place_of) })
     },
 };
 
@@ -159,10 +181,14 @@ const MULTISECTION: Generator = Generator {
     candidate: |name, offers| Some(Candidate::new(name, split(offers, &offers.prepared.graph))),
 };
 
-/// The tasks and a machine that is no tree, halved together.
+/// The tasks and a machine that is no tree, halved together. With little effort, this is never the best where a grid is
+/// folded.
 const DUAL_BISECTION: Generator = Generator {
     name: "dual recursive bisection",
-    applies: |offers| offers.prepared.tree.is_none(),
+    applies: |offers| {
+        let folded = offers.list.iter().any(|c| c.origin == Origin::Folding);
+        offers.prepared.tree.is_none() && !(folded && offers.preset == Preset::Fast)
+    },
     candidate: MULTISECTION.candidate,
 };
 
@@ -226,6 +252,7 @@ mod tests {
             ("mesh:2x8", "stencil:4x4,shuffle=1", 16),
             ("mesh:6x6", "stencil:4x3", 15),
             ("torus:4x4", "powerlaw:16", 16),
+            ("torus:2x54", "stencil:9x2x6,shuffle=1", 108),
             ("tree:5:6@1:10", "stencil:6x5", 30),
         ] {
             let (topology, graph) = (parse(machine).unwrap(), pattern(text).unwrap());

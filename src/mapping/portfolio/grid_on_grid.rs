@@ -1,5 +1,7 @@
 //! Grids of tasks on machines that are grids, or on allocations that are boxes of one.
 
+use crate::mapping::Budget;
+use crate::mapping::blocks::{BlockEffort, place_in_blocks};
 use crate::mapping::engine::{Prepared, align_grid};
 use crate::mapping::geometric::{GridShape, fold_on_grid, place_on_grid};
 use crate::topology::Grid;
@@ -14,6 +16,20 @@ pub(super) fn on_grid(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<
 /// one each, or no folding fits.
 pub(super) fn folded(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<Vec<u32>> {
     placed(prepared, |machine| fold_on_grid(&prepared.graph, shape, machine))
+}
+
+/// The place of every vertex by a search that places blocks of the task grid on blocks of the machine; `None` where the
+/// places are no box of a grid, one each, or more than the tasks.
+pub(super) fn in_blocks(
+    prepared: &Prepared<'_, '_>,
+    shape: &GridShape,
+    effort: BlockEffort,
+    budget: &Budget,
+) -> Option<Vec<u32>> {
+    let rng = prepared.rng.fork(0xb10c);
+    placed(prepared, |machine| {
+        place_in_blocks(&prepared.graph, shape, machine, effort, &rng, budget)
+    })
 }
 
 /// The place of every vertex, from its slot in the box that the places fill.

@@ -115,6 +115,11 @@ pub(crate) struct ListNear {
 }
 
 impl ListNear {
+    /// From `width` near places for each place, one row after the other.
+    pub(crate) fn of(list: Vec<u32>, width: usize) -> Self {
+        ListNear { list, width }
+    }
+
     /// Scans all pairs: for up to a few thousand places.
     pub(crate) fn scan<D: Distance>(d: &D, places: usize, width: usize) -> Self {
         let width = width.min(places).max(1);
