@@ -1,0 +1,70 @@
+"""Compares what a page shows with what a command printed.
+
+What may differ:
+
+* A line `...` stands for any number of lines, also for none.
+* `...` inside a line stands for any text in this line.
+* These are the same wherever they stand: numbers with a unit of time, dates, times of day, versions, process ids, and
+  hexadecimal numbers of at least 8 digits. Several blanks count as one, because columns follow the width of what varies.
+* Text that fits the expressions of the mark `varies` of the block.
+
+Everything else has to be the same, also the numbers.
+"""
+
+import re
+
+# The order matters: a date is not a version.
+VARYING = [
+    (re.compile(r"\b\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?( UTC|Z)?"), "<date>"),
+    (re.compile(r"\b\d\d:\d\d(:\d\d)?\b"), "<time of day>"),
+    (re.compile(r"\b\d+\.\d+\.\d+\b"), "<version>"),
+    (re.compile(r"[+-]?\b\d+(\.\d+)?(e-?\d+)? ?(ns|µs|us|ms|s|min|h|seconds?|minutes?)\b"), "<duration>"),
+    (re.compile(r"\b(pid|PID|process) \d+\b"), "<process>"),
+    (re.compile(r"\b(?=[0-9a-f]*[0-9])[0-9a-f]{8,}\b"), "<hexadecimal>"),
+]
+
+
+def plain(line, varies):
+    """The line with a word in place of everything that may differ."""
+    for expression in varies:
+        line = re.sub(expression, "<varies>", line)
+    for expression, word in VARYING:
+        line = expression.sub(word, line)
+    return re.sub(r"[ \t]+", " ", line).rstrip()
+
+
+def fits(shown, printed):
+    """Does a line that is shown, with `...` for any text, fit a line that was printed?"""
+    if "..." not in shown:
+        return shown == printed
+    parts = [re.escape(part) for part in shown.split("...")]
+    return re.fullmatch(".*".join(parts), printed) is not None
+
+
+def difference(shown, printed, varies=()):
+    """None if the lines fit, else a text that says where they do not."""
+    left = [plain(line, varies) for line in shown]
+    right = [plain(line, varies) for line in printed]
+    while left and not left[-1]:
+        left.pop()
+    while right and not right[-1]:
+        right.pop()
+    # reach[j]: can the first i lines that are shown be the first j lines that were printed?
+    reach = [True] + [False] * len(right)
+    for i, line in enumerate(left):
+        if line.strip() == "...":
+            after, seen = [], False
+            for j in range(len(right) + 1):
+                seen = seen or reach[j]
+                after.append(seen)
+        else:
+            after = [False] + [reach[j] and fits(line, right[j]) for j in range(len(right))]
+        if not any(after):
+            at = max(j for j, possible in enumerate(reach) if possible)
+            got = printed[at] if at < len(printed) else "(no more lines)"
+            return f"line {i + 1} is shown as\n    {shown[i]}\n  and the command prints\n    {got}"
+        reach = after
+    if not reach[-1]:
+        at = max(j for j, possible in enumerate(reach) if possible)
+        return f"the page does not show this line, which the command prints\n    {printed[at]}"
+    return None
