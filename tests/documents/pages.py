@@ -84,7 +84,7 @@ def marks_of(comment, where):
     for line in comment.strip().splitlines():
         name, _, value = line.strip().partition(":")
         if name not in KNOWN:
-            if marks:
+            if set(marks) - {"files of"}:
                 raise Wrong(f"{where}: unknown mark {name!r}; there are {', '.join(KNOWN)}")
             return None
         marks.setdefault(name, []).append(value.strip())
@@ -117,7 +117,7 @@ def blocks(page, text):
         elif line.strip():
             if line.startswith("    ") and LIKE_A_COMMAND.match(line.strip()):
                 raise Wrong(f"docs/{page}:{number}: commands belong into a block ```console, behind `$ `")
-            if marks:
+            if set(marks) - {"files of"}:
                 raise Wrong(f"docs/{page}:{number}: no block follows the comment above")
     if block is not None:
         raise Wrong(f"{block.place}: the block does not end")

@@ -59,6 +59,17 @@ def programs_of(stack, top):
     return folder
 
 
+# A shell in namespaces of its own: it has an empty /dev/shm and its own processes, so that the pages see nothing of other
+# jobs on this machine and do nothing to them, and it ends with all that it started. $1 the folder of the run.
+OWN_MACHINE = """
+set -e
+mount -t tmpfs tmpfs /dev/shm
+hostname node1
+mount --bind "$1/hosts" /etc/hosts
+exec bash --norc --noprofile
+"""
+
+
 class Places:
     """The installation and the homes of a run, and what the blocks may need."""
 
@@ -70,6 +81,21 @@ class Places:
         self.stacks = {stack.name: stack for stack in stacks.all_stacks()}
         self.cluster = None
         self.no_cluster = None
+        with open(os.path.join(self.top, "hosts"), "w", encoding="utf-8") as f:
+            f.write("127.0.0.1 localhost node1\n")
+        self.unshare = self.namespaces()
+
+    def namespaces(self):
+        """The command that makes namespaces for a shell; none if the machine does not permit them."""
+        command = ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        if os.getuid() != 0:
+            command += ["--user", "--map-root-user"]
+        tried = subprocess.run([*command, "sh", "-c", OWN_MACHINE.replace("exec bash", "exec true"), "sh", self.top],
+                               capture_output=True, text=True, check=False)
+        if tried.returncode == 0:
+            return command
+        print(f"no namespaces for the pages ({tried.stderr.strip()}): they see the /dev/shm of this machine")
+        return None
 
     def remove(self):
         if self.cluster:
@@ -133,6 +159,8 @@ class Places:
         """The command of a shell: on this machine, or on the first host of the cluster."""
         if need == "slurm":
             return [CLUSTER, "exec", "--name", self.cluster, "n0", "--", "bash", "--norc", "--noprofile"]
+        if self.unshare:
+            return [*self.unshare, "sh", "-c", OWN_MACHINE, "sh", self.top]
         return ["bash", "--norc", "--noprofile"]
 
     def as_run(self, text):

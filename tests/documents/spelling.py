@@ -47,6 +47,10 @@ def without_assignments(words):
     return words
 
 
+def is_rankweave(word):
+    return word == "rankweave" or word.endswith("/bin/rankweave")
+
+
 def of_rankweave(words, command, environment):
     """What is wrong with a call of rankweave; None if nothing is."""
     cut = [i for i, word in enumerate(words) if word in ("--", "<", ">", ">>", "2")]
@@ -59,19 +63,27 @@ def of_rankweave(words, command, environment):
     return f"rankweave does not take `{shlex.join(own)}`: {done.stderr.strip().splitlines()[:1]}"
 
 
+# Slurm's commands need a configuration, even for their help.
+SLURM = "ClusterName=none\nSlurmctldHost=localhost\nNodeName=localhost\nPartitionName=all Nodes=localhost\n"
+
+
 class Helps:
     """What the tools print about their options."""
 
-    def __init__(self):
+    def __init__(self, folder):
         self.texts = {}
         self.absent = set()
+        self.environment = dict(os.environ, SLURM_CONF=os.path.join(folder, "slurm.conf"))
+        with open(self.environment["SLURM_CONF"], "w", encoding="utf-8") as f:
+            f.write(SLURM)
 
     def text(self, tool):
         if tool not in self.texts:
             asked = TOOLS[tool]
             text = None
             if shutil.which(asked[0]):
-                done = subprocess.run(asked, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+                done = subprocess.run(asked, capture_output=True, text=True, check=False,
+                                      stdin=subprocess.DEVNULL, env=self.environment)
                 text = done.stdout + done.stderr
             else:
                 self.absent.add(tool)
@@ -85,7 +97,7 @@ class Helps:
             return []
         wrong = []
         for word in words[1:]:
-            if word == "--" or word.startswith(("./", "/")) and "=" not in word:
+            if word == "--" or word.startswith(("./", "/")) or word in TOOLS or is_rankweave(word):
                 break
             name = word.split("=")[0]
             if re.fullmatch(r"-{1,2}[a-z][\w-]+", name) and not re.search(
@@ -106,13 +118,13 @@ def problems(text, command, environment, helps, variables):
         return wrong + [f"its words cannot be told apart: {error}"]
     for words in parts:
         while words:
-            if os.path.basename(words[0]) == "rankweave":
+            if is_rankweave(words[0]):
                 said = of_rankweave(words, command, environment)
                 wrong += [said] if said else []
             wrong += helps.unknown(words)
-            # The launcher behind `--`, or the command in the container.
+            # The launcher behind `--`, the command in a container, the container behind a launcher.
             later = [i for i, word in enumerate(words) if i and (
-                word == "--" or os.path.basename(word) == "rankweave" and not word.startswith("-"))]
+                word == "--" or is_rankweave(word) or word in TOOLS)]
             if not later:
                 break
             words = without_assignments(words[later[0] + (words[later[0]] == "--"):])
