@@ -20,17 +20,17 @@ import sys
 INDEX = "decisions/README.md"
 
 
-def decisions(folder, parents):
-    """A chapter for each decision."""
-    for name in sorted(os.listdir(folder)):
-        if not re.match(r"\d{4}-.*\.md$", name):
-            continue
+def decisions(folder, index):
+    """A chapter for each decision, below that of their index."""
+    names = sorted(name for name in os.listdir(folder) if re.match(r"\d{4}-.*\.md$", name))
+    for place, name in enumerate(names, 1):
         with open(os.path.join(folder, name), encoding="utf-8") as f:
             content = f.read()
         path = f"decisions/{name}"
         yield {"Chapter": {
-            "name": content.splitlines()[0].lstrip("# ").replace("`", ""), "content": content, "number": None,
-            "sub_items": [], "path": path, "source_path": path, "parent_names": parents}}
+            "name": content.splitlines()[0].lstrip("# ").replace("`", ""), "content": content,
+            "number": [*index["number"], place], "sub_items": [], "path": path, "source_path": path,
+            "parent_names": [index["name"]]}}
 
 
 def change(items, folder):
@@ -40,7 +40,7 @@ def change(items, folder):
         if not chapter:
             continue
         if chapter["source_path"] == INDEX:
-            chapter["sub_items"] = list(decisions(folder, [chapter["name"]]))
+            chapter["sub_items"] = list(decisions(folder, chapter))
         chapter["content"] = re.sub(r"(\]\([^)#]*)README\.md", r"\1index.md", chapter["content"])
         change(chapter["sub_items"], folder)
 

@@ -4,8 +4,9 @@ What may differ:
 
 * A line `...` stands for any number of lines, also for none.
 * `...` inside a line stands for any text in this line.
-* These are the same wherever they stand: numbers with a unit of time, dates, times of day, versions, process ids, and
-  hexadecimal numbers of at least 8 digits. Several blanks count as one, because columns follow the width of what varies.
+* These are the same wherever they stand: numbers with a unit of time, parts of the time in percent, numbers of timed
+  calls, the memory that a search took and the generator that it chose, dates, times of day, versions, process ids, and hexadecimal numbers of at least 8
+  digits. Several blanks count as one, because columns follow the width of what varies.
 * Text that fits the expressions of the mark `varies` of the block.
 
 Everything else has to be the same, also the numbers.
@@ -19,6 +20,11 @@ VARYING = [
     (re.compile(r"\b\d\d:\d\d(:\d\d)?\b"), "<time of day>"),
     (re.compile(r"\b\d+\.\d+\.\d+\b"), "<version>"),
     (re.compile(r"[+-]?\b\d+(\.\d+)?(e-?\d+)? ?(ns|µs|us|ms|s|min|h|seconds?|minutes?)\b"), "<duration>"),
+    (re.compile(r"in MPI \(\d+ %\)|\b\d+ % of the time\b"), "<part of the time>"),
+    (re.compile(r"[+-]?[0-9.]+ %, medians"), "<change of the time>, medians"),
+    (re.compile(r"\b\d+ calls timed\b"), "<calls> timed"),
+    (re.compile(r"\b[0-9.]+ [KM]iB at most\b"), "<memory> at most"),
+    (re.compile(r"(?<=  chosen: ).*"), "<generator>"),
     (re.compile(r"\b(pid|PID|process) \d+\b"), "<process>"),
     (re.compile(r"\b(?=[0-9a-f]*[0-9])[0-9a-f]{8,}\b"), "<hexadecimal>"),
 ]

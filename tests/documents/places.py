@@ -169,6 +169,6 @@ class Places:
 
     def as_shown(self, line):
         """A printed line with the names that the pages use."""
-        line = line.replace(self.top, "")
+        line = re.sub(rf"{self.top}/stacks/\w+", "/usr/bin", line).replace(self.top, "")
         host = re.escape(platform.node())
         return re.sub(rf"(?<![\w.-]){host}(?![\w-])", "node1", line)
