@@ -107,7 +107,9 @@ fn links_lead_somewhere() {
             } else if !anchor.is_empty() && !anchors(&read(&to)).contains(anchor) {
                 wrong.push(format!("{place}: no heading has this anchor"));
             } else if page.starts_with("docs") && !to.starts_with("docs") {
-                wrong.push(format!("{place}: the site does not have this file; write its path as code"));
+                wrong.push(format!(
+                    "{place}: the site does not have this file; write its path as code"
+                ));
             }
         }
     }

@@ -7,7 +7,7 @@
 //! across a dimension that costs more, the cut has a step of one line of points. Nodes may be of any size.
 //! Groups that are farther apart in the network are separated first.
 
-use super::decomposition::{Decomposition, Parts, ON_NODES};
+use super::decomposition::{Decomposition, ON_NODES, Parts};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 use crate::base::sorting::Arrange;

@@ -5,7 +5,7 @@
 //! that order, so they may be of any size. Difference: the stencil counts by the weights and lengths
 //! of its edges, not by their number.
 
-use super::decomposition::{Decomposition, Parts, filled, ON_NODES};
+use super::decomposition::{Decomposition, ON_NODES, Parts, filled};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 

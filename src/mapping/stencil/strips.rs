@@ -7,7 +7,7 @@
 //! which is the same for stencils with equal weights in every direction; all dimensions are tried as
 //! the one to walk along, and widths are evened out.
 
-use super::decomposition::{Decomposition, Parts, filled, ON_NODES};
+use super::decomposition::{Decomposition, ON_NODES, Parts, filled};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 

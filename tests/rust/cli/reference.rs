@@ -26,6 +26,7 @@ fn spelled(arg: &Arg) -> String {
     let name = match (arg.get_short(), arg.get_long()) {
         (Some(short), Some(long)) => format!("-{short}, --{long}"),
         (None, Some(long)) => format!("--{long}"),
+        (Some(short), None) => format!("-{short}"),
         _ => String::new(),
     };
     [name, values].iter().filter(|s| !s.is_empty()).cloned().collect::<Vec<_>>().join(" ")
@@ -102,7 +103,8 @@ fn the_chapter_of_commands_is_fresh() {
                     .filter(|long| TABLE.iter().any(|o| o.name == *long))
                     .map(|long| format!("`--{long}`"))
                     .collect();
-                writeln!(page, "\nOf the [settings](configuration.md): {}.", names.join(", ")).unwrap();
+                writeln!(page, "\nOf the [settings](configuration.md): {}.", names.join(", "))
+                    .unwrap();
             }
         }
     }
@@ -131,8 +133,15 @@ fn the_chapter_of_exit_codes_is_fresh() {
             found.map(str::trim).unwrap_or_default().to_string()
         };
         assert_eq!(codes.len(), 3, "{}: {said}", command.get_name());
-        writeln!(page, "| `{}` | {} | {} | {} |", command.get_name(), code("0"), code("1"), code("2"))
-            .unwrap();
+        writeln!(
+            page,
+            "| `{}` | {} | {} | {} |",
+            command.get_name(),
+            code("0"),
+            code("1"),
+            code("2")
+        )
+        .unwrap();
     }
     page.push_str(
         "\nCommands without a row of their own follow the first row. For example, `rankweave show` ends with 1 if the \
@@ -164,7 +173,7 @@ fn the_chapter_of_metrics_is_fresh() {
     page.push_str(
         "\nIf the topology has rails (network adapters), `rail_busiest`, `rail_balance` and `rail_cost` follow, and a \
          line for each rail.\n\n\
-         The metrics with the names `hop-bytes`, `total-hops`, `sum-com`, `max-com`, `mc`, `mmc` and `time`, \
+         The metrics with the names `hop-bytes`, `total-hops`, `sum-com`, `max-com`, `mc`, `mmc` and `time` \
          can be what `rankweave map --objective` minimises. [The glossary](glossary.md#mapping) has their definitions, \
          and [Reading the output](output.md) explains hop-bytes by an example.\n",
     );
