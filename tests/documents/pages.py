@@ -107,7 +107,8 @@ def blocks(page, text):
             comment = (comment or "") + line.replace("<!--", "") + "\n"
             if "-->" in line:
                 # Several comments may stand above a block.
-                marks = {**marks, **(marks_of(comment.replace("-->", ""), f"docs/{page}:{number}") or {})}
+                for mark, values in (marks_of(comment.replace("-->", ""), f"docs/{page}:{number}") or {}).items():
+                    marks.setdefault(mark, []).extend(values)
                 comment = None
             continue
         opening = re.match(r"^(\s*)(```+)\s*([\w-]*)\s*$", line)
