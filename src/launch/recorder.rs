@@ -342,8 +342,16 @@ impl LaunchRecorder {
         let job = end.instructions.job.id;
         let misplaced = end.placement.as_ref().and_then(|found| self.check_places(found));
         let record = self.record(end);
-        let (problem, is_kept) = self.storage.keep(&record, &self.settings.spill, user);
+        let is_left_out = self.storage.leaves_out(&record, self.settings.shortest);
+        let (problem, is_kept) = match is_left_out {
+            true => (None, true),
+            false => self.storage.keep(&record, &self.settings.spill, user),
+        };
         let summary = (self.settings.verbose >= 1).then(|| Message::new(self.summary(&record)));
+        let summary = summary.map(|line| match is_left_out {
+            true => line.meaning("it is not stored, because it was shorter than --shortest"),
+            false => line,
+        });
         if is_kept {
             self.forget_flushed(job);
         }

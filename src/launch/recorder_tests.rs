@@ -102,6 +102,26 @@ fn a_launch_becomes_a_record_and_the_next_one_has_it_as_its_baseline() {
     assert_eq!(second.history.iter().map(|past| past.id).collect::<Vec<_>>(), [7, 8]);
 }
 
+#[test]
+fn a_short_launch_is_stored_only_if_its_program_is_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    let launch = |shortest| {
+        let settings = Settings { shortest: Some(Duration::from_secs(shortest)), ..settings() };
+        let (recorder, policy) = self::recorder(&store, &settings);
+        let instructions = Instructions::of(&policy, &settings, TASKS);
+        let key = recorder.key().to_string();
+        let (said, is_kept) = recorder.keep(end(&instructions), user());
+        assert!(is_kept, "the counters of the processes are not needed any more");
+        (said[0].to_string(), store.load(&key).unwrap().map(|record| record.history.len()))
+    };
+    let (said, stored) = launch(11);
+    assert!(said.contains("it is not stored, because it was shorter than --shortest"), "{said}");
+    assert_eq!(stored, None);
+    assert_eq!(launch(10).1, Some(1));
+    assert_eq!(launch(11).1, Some(2));
+}
+
 fn decision(order: &[u32]) -> Decision {
     Decision {
         process_of_task: order.to_vec(),

@@ -5,6 +5,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::options::{Settings, Spill};
 use crate::store::spill::candidates;
 use crate::store::{Fitting, Record, RefusedRecords, Store};
+use std::time::Duration;
 
 /// Where the record of a launch is stored.
 #[derive(Debug, Clone)]
@@ -125,6 +126,13 @@ impl Storage {
     pub fn directory(&self) -> String {
         let Some(path) = self.store().map(Store::directory) else { return String::new() };
         std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
+    }
+
+    /// Whether a launch leaves no record, because it ran for less than `shortest` and is the first one of its key.
+    pub(super) fn leaves_out(&self, record: &Record, shortest: Option<Duration>) -> bool {
+        let Some(shortest) = shortest else { return false };
+        let is_new = |store: &Store| !store.path_of(&record.key).exists();
+        record.launch.wall_seconds < shortest.as_secs_f64() && self.store().is_some_and(is_new)
     }
 
     /// Stores a record. A record that the store refuses waits on the node, if `spill` allows files there; they

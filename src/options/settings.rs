@@ -50,6 +50,8 @@ pub struct Settings {
     pub spill: Spill,
     /// How often the matrix so far goes into the store; `None` = never.
     pub flush: Option<Duration>,
+    /// A launch of a new program that ran for a shorter time is not stored; `None` = every launch is.
+    pub shortest: Option<Duration>,
     /// Number of the signal that puts the matrix so far into the store; `None` = no signal does.
     pub flush_signal: Option<i32>,
     /// Programs that may be reordered even if a check or earlier launches speak against it.
@@ -99,6 +101,7 @@ impl Default for Settings {
             times: Times::Sampled,
             spill: Spill::Auto,
             flush: None,
+            shortest: None,
             flush_signal: None,
             allow: Names::default(),
             deny: Names::default(),

@@ -287,6 +287,17 @@ pub static TABLE: &[Opt] = &[
         },
     ),
     Opt::new(
+        ["shortest", "RANKWEAVE_SHORTEST", "SECONDS", "off"],
+        "Shortest launch of a new program that is stored",
+        "A launch that ran for a shorter time leaves no record, unless the store has one of its key already. So the store \
+               of a site stays small where many short programs are started once. Values such as 500ms and 2m are \
+               accepted, too. 'rankweave recover' stores launches of any length. off: every launch is stored.",
+        |s, v| {
+            s.shortest = if v.eq_ignore_ascii_case("off") { None } else { Some(parse::seconds(v)?) };
+            Ok(())
+        },
+    ),
+    Opt::new(
         ["flush-signal", "RANKWEAVE_FLUSH_SIGNAL", "SIGNAL", "off"],
         "Signal on which the matrix recorded so far is stored",
         "A process that gets this signal stores the rows of all tasks on its node. A job on several \
@@ -384,6 +395,7 @@ mod tests {
             "times",
             "spill",
             "flush",
+            "shortest",
             "flush-signal",
             "allow",
             "deny",

@@ -59,9 +59,11 @@ impl ListArgs {
         }
         let all = Shown { store: &store, listing: &listing, entries: &entries };
         if self.json {
-            let records: Vec<_> = entries.iter().map(|e| all.json(e, self.all)).collect();
-            let place = store.directory().display().to_string();
-            output::print_json(&json!({ "schema": 1, "store": place, "records": records }))?;
+            output::print_json(&Document {
+                records: Records { shown: &all, all: self.all },
+                schema: 1,
+                store: store.directory().display().to_string(),
+            })?;
         } else if self.csv {
             output::print(&all.csv())?;
         } else if self.verify && entries.is_empty() && read > 0 {
@@ -120,6 +122,29 @@ struct Shown<'a> {
     store: &'a Store,
     listing: &'a Listing,
     entries: &'a [Entry],
+}
+
+/// What `--json` prints, with its fields in alphabetical order, as in all documents of the command.
+#[derive(serde::Serialize)]
+struct Document<'a> {
+    records: Records<'a>,
+    schema: u32,
+    store: String,
+}
+
+/// The records, each of which is made when it is written: a list of a million would take 2 GB.
+struct Records<'a> {
+    shown: &'a Shown<'a>,
+    all: bool,
+}
+
+impl serde::Serialize for Records<'_> {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.shown.entries.iter().map(|e| self.shown.json(e, self.all)))
+    }
 }
 
 /// The finding of the verdict that counts for the program of a record. A difference counts before mixed ranks, and

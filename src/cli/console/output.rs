@@ -86,7 +86,10 @@ pub(in crate::cli) fn print_as<T: serde::Serialize>(
 
 /// Prints a JSON object, indented.
 pub(in crate::cli) fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    let text =
-        serde_json::to_string_pretty(value).map_err(|e| crate::formats::write_error(e.into()))?;
-    print(&(text + "\n"))
+    write_to(None, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)
+            .map_err(std::io::Error::from)
+            .and_then(|()| out.write_all(b"\n"))
+            .map_err(crate::formats::write_error)
+    })
 }

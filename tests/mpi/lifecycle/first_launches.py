@@ -1,0 +1,243 @@
+"""The mistakes of the first minute that only a launch shows: what `rankweave run` says, its exit code, and what the next
+command says.
+
+Each scene is one user's first launches, in a home of its own. All that rankweave printed is compared with
+tests/snapshots/first-launches.txt, so that a reader can judge the messages side by side. The mistakes that are found
+before a launch are in tests/rust/cli/first_minute.rs.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+SNAPSHOT = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "snapshots",
+                        "first-launches.txt")
+NOBODY = 65534
+SOURCES = ("ring.c", "exits.c")
+
+
+class Scene:
+    """One user with a home, and the text of what happened."""
+
+    def __init__(self, tool, stack, title):
+        self.tool, self.stack = tool, stack
+        self.place = tempfile.mkdtemp(prefix="rankweave-first-")
+        os.chmod(self.place, 0o755)
+        self.lines = [f"# {title}"]
+        self.user = None
+        self.problems = []
+        self.variables = {"HOME": self.folder("home"), "RANKWEAVE_SPILL": self.folder("spill", 0o1777),
+                          "TMPDIR": self.folder("tmp", 0o1777)}
+        for name, path in (("ring", stack.program("ring.c")), ("hang", stack.program("exits.c"))):
+            shutil.copy(path, os.path.join(self.place, name))
+        self.library = shutil.copy(tool.library, self.path("librankweave.so"))
+        self.command = shutil.copy(tool.command, self.path("rankweave"))
+        # A launcher with the options that this machine needs, so that the commands are those that a user types.
+        with open(self.path("mpirun"), "w", encoding="utf-8") as file:
+            words = " ".join(stack.launch(2, {}, [])).replace("-np 2", "").replace("-n 2", "")
+            file.write(f"#!/bin/sh\nexec {words} \"$@\"\n")
+        os.chmod(self.path("mpirun"), 0o755)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def path(self, *names):
+        return os.path.join(self.place, *names)
+
+    def folder(self, name, mode=0o755):
+        path = self.path(name)
+        os.makedirs(path, exist_ok=True)
+        os.chmod(path, mode)
+        return path
+
+    def process(self, line, **variables):
+        environment = {**self.stack.environment(), **self.variables, "RANKWEAVE_LIBRARY": self.library, **variables}
+        environment["PATH"] = f"{self.place}:{environment['PATH']}"
+        for name in [name for name, value in environment.items() if value is None]:
+            del environment[name]
+        rights = {"user": self.user, "group": self.user, "extra_groups": []} if self.user is not None else {}
+        return subprocess.Popen(["sh", "-c", line], env=environment, cwd=self.place, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                                start_new_session=True, **rights)
+
+    def run(self, line, shown=None, **variables):
+        """Runs a line of the shell, and notes what rankweave printed."""
+        process = self.process(line, **variables)
+        try:
+            out, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            self.problems.append(f"{line} did not end")
+        self.note(shown or line, out, err, process.returncode)
+
+    def note(self, line, out, err, code):
+        """Adds what a command printed. The program's own lines and those of the launcher are not kept."""
+        self.lines.append(f"$ {line}")
+        if line.startswith("rankweave run") and any("rankweave" in text for text in out.splitlines()):
+            self.problems.append(f"{line} prints on standard output: {out[:200]!r}")
+        for text in (err if "rankweave run" in line else out + err).splitlines():
+            if "rankweave" not in line or text.startswith(("rankweave", " ")) or "rankweave run" not in line:
+                self.lines.append(self.plain(text))
+        self.lines += [f"exit code {code}", ""]
+
+    def plain(self, text):
+        """The text without what differs from launch to launch and from machine to machine."""
+        for path, name in ((self.variables["HOME"] or "none", "HOME"), (self.place, "DIR")):
+            text = text.replace(path, name)
+        text = re.sub(r"\b[0-9a-f]{16}\b", "NUMBER", text)
+        text = re.sub(r"\b\d+(\.\d+)? (ns|us|µs|ms|s)\b", r"TIME \2", text)
+        return re.sub(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?Z?", "DATE", text)
+
+    def interrupt(self, line):
+        """Starts a launch, and sends what Ctrl-C sends when the program has sent its messages."""
+        process = self.process(line)
+        for _ in range(600):
+            if os.path.exists(self.path("tmp", "ready")) or process.poll() is not None:
+                break
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            self.problems.append(f"{line} did not end after Ctrl-C")
+        # Launchers return before their processes have ended.
+        time.sleep(1)
+        self.note(f"{line}   (Ctrl-C)", out, err, process.returncode)
+
+
+def two_launches(scene):
+    """two launches, and a third with another number of ranks"""
+    scene.run("rankweave run --topology tree:2:2 -- mpirun -n 4 ./ring send")
+    scene.run("rankweave run --topology tree:2:2 -- mpirun -n 4 ./ring send")
+    scene.run("rankweave run --topology tree:2:2 -- mpirun -n 2 ./ring send")
+    scene.run("rankweave list")
+
+
+def more_words(scene):
+    """the same, asked what happened"""
+    for _ in range(2):
+        scene.run("rankweave run -v --topology tree:2:2 -- mpirun -n 4 ./ring send")
+
+
+def unknown_key(scene):
+    """a record that is not there"""
+    scene.run("rankweave list")
+    for words in ("show", "map", "rm", "export --to csv", "report"):
+        command, _, options = words.partition(" ")
+        scene.run(f"rankweave {command} rign {options}".rstrip())
+    scene.run("rankweave run -- mpirun -n 2 ./ring send")
+    scene.run("rankweave show rign")
+    scene.run("rankweave run --key rign --mode reorder -- mpirun -n 2 ./ring send")
+
+
+def unwritable_store(scene):
+    """a store where this user may not write, and one that this user may not read"""
+    scene.user = NOBODY
+    scene.folder("site")
+    scene.folder("foreign", 0o700)
+    for store in ("site", "foreign"):
+        scene.run(f"rankweave run --store DIR/{store} -- mpirun -n 2 ./ring send".replace("DIR", scene.place),
+                  f"rankweave run --store DIR/{store} -- mpirun -n 2 ./ring send")
+        scene.run(f"rankweave list --store {scene.path(store)}", f"rankweave list --store DIR/{store}")
+
+
+def odd_stores(scene):
+    """a store that is a file, and one named from another folder"""
+    with open(scene.path("notes"), "w", encoding="utf-8") as file:
+        file.write("no store")
+    scene.run("rankweave run --store notes -- mpirun -n 2 ./ring send")
+    scene.run("rankweave list --store notes")
+    scene.folder("sub")
+    scene.run("rankweave run --store mine -- sh -c 'cd sub && mpirun -n 2 ../ring send'")
+    scene.run("rankweave list --store mine")
+
+
+def homes(scene):
+    """a home where nothing can be written, and none"""
+    scene.user = NOBODY
+    scene.run("rankweave run -- mpirun -n 2 ./ring send", "rankweave run -- mpirun -n 2 ./ring send   (read-only home)")
+    home = scene.variables["HOME"]
+    scene.variables["HOME"] = None
+    scene.run("rankweave run -- mpirun -n 2 ./ring send", "rankweave run -- mpirun -n 2 ./ring send   (no HOME)")
+    scene.run("rankweave list", "rankweave list   (no HOME)")
+    scene.variables["HOME"] = home
+
+
+def ended_early(scene):
+    """a launch that Ctrl-C ended, and the next one"""
+    scene.interrupt("rankweave run -- mpirun -n 2 ./hang hang tmp/ready")
+    scene.run("rankweave run -- mpirun -n 2 ./ring send")
+    scene.run("rankweave recover spill")
+    scene.run("rankweave run -- mpirun -n 2 ./ring send")
+
+
+def two_users(scene):
+    """a store of two users, the second of whom may read it only"""
+    scene.folder("group", 0o755)
+    scene.run("rankweave run --store group --topology tree:2:2 -- mpirun -n 4 ./ring send")
+    scene.user = NOBODY
+    scene.variables["HOME"] = scene.folder("other", 0o777)
+    scene.run("rankweave list --store group")
+    scene.run("rankweave run --store group --topology tree:2:2 -- mpirun -n 4 ./ring send")
+
+
+def exports(scene):
+    """orders for a launcher with more ranks than slots"""
+    scene.run("rankweave run -- mpirun -n 4 ./ring send")
+    scene.run("rankweave map ring --topology tree:2 --out order")
+    scene.run("rankweave map ring --topology tree:2 --oversubscribe 2 --out order")
+    scene.run("rankweave export ring --to rankfile --mapping order --topology tree:2")
+
+
+SCENES = (two_launches, more_words, unknown_key, unwritable_store, odd_stores, homes, ended_early, two_users, exports)
+# What an ordinary user meets, and root cannot.
+OF_USERS = (unwritable_store, homes, two_users)
+
+
+def run(tool, results, stack):
+    """All scenes on one MPI library, compared with the snapshot."""
+    for source in SOURCES:
+        problem = stack.build(source)
+        if problem:
+            results.add(f"{stack.name} compiles {source}", [problem])
+            return
+    kept = {}
+    if os.path.exists(SNAPSHOT):
+        with open(SNAPSHOT, encoding="utf-8") as file:
+            for part in file.read().split("# ")[1:]:
+                kept[part.split("\n")[0]] = "# " + part
+    texts = []
+    for act in SCENES:
+        title = act.__doc__.splitlines()[0]
+        if act in OF_USERS and os.geteuid() != 0:
+            results.skip(f"{stack.name} first launches: {title}", "only root can be another user")
+            texts.append(kept.get(title, ""))
+            continue
+        with Scene(tool, stack, title) as scene:
+            act(scene)
+            text = "\n".join(scene.lines) + "\n"
+        texts.append(text)
+        if not os.environ.get("RANKWEAVE_UPDATE_SNAPSHOTS"):
+            results.add(f"{stack.name} first launches: {title}", scene.problems + differing(text, kept.get(title, "")))
+    if os.environ.get("RANKWEAVE_UPDATE_SNAPSHOTS"):
+        with open(SNAPSHOT, "w", encoding="utf-8") as file:
+            file.write("".join(texts))
+
+
+def differing(text, wanted):
+    """The lines that differ from the snapshot."""
+    ours, theirs = text.splitlines(), wanted.splitlines()
+    if ours == theirs:
+        return []
+    at = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
+    return [f"line {at + 1} of the scene is {ours[at:at + 1]}, and {theirs[at:at + 1]} in {os.path.basename(SNAPSHOT)}"]
