@@ -47,6 +47,9 @@ def programs_of(stack, top):
     if os.path.isdir(folder):
         return folder
     os.makedirs(folder)
+    if stack.name == "mpich4":
+        # mpiexec looks for it beside itself.
+        os.symlink(shutil.which("hydra_pmi_proxy") or "/usr/bin/hydra_pmi_proxy", os.path.join(folder, "hydra_pmi_proxy"))
     for name in PROGRAMS:
         if stack.name in ("openmpi4", "mpich4"):
             found = shutil.which(f"{name}.{'openmpi' if stack.name == 'openmpi4' else 'mpich'}")

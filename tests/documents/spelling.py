@@ -10,12 +10,16 @@ import shlex
 import shutil
 import subprocess
 
+from places import stacks
+
 # Commands in front of another command, which are no launchers.
 IN_FRONT = ("sudo", "env", "time")
 # The tools whose options are looked up, with what prints all of their options.
 TOOLS = {
     "srun": ["srun", "--help"], "sbatch": ["sbatch", "--help"], "salloc": ["salloc", "--help"],
     "mpirun": ["mpirun.openmpi", "--help", "full"], "mpiexec": ["mpiexec.mpich", "-help"],
+    # With this name, a block says that its launcher is Intel's (`needs: impi`).
+    "impi": [stacks.IntelMpi.launcher, "-help"],
     "apptainer": ["apptainer", "exec", "--help"], "docker": ["docker", "run", "--help"],
 }
 # What an environment variable of rankweave looks like.
@@ -73,7 +77,8 @@ class Helps:
     def __init__(self, folder):
         self.texts = {}
         self.absent = set()
-        self.environment = dict(os.environ, SLURM_CONF=os.path.join(folder, "slurm.conf"))
+        self.environment = dict(os.environ, SLURM_CONF=os.path.join(folder, "slurm.conf"), OMPI_ALLOW_RUN_AS_ROOT="1",
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         with open(self.environment["SLURM_CONF"], "w", encoding="utf-8") as f:
             f.write(SLURM)
 
@@ -90,9 +95,11 @@ class Helps:
             self.texts[tool] = text
         return self.texts[tool]
 
-    def unknown(self, words):
+    def unknown(self, words, need):
         """The options in front of the program that the help of the tool does not name."""
         tool = os.path.basename(words[0])
+        if need == "impi" and tool in ("mpirun", "mpiexec", "mpiexec.hydra"):
+            tool = "impi"
         if tool not in TOOLS or self.text(tool) is None:
             return []
         wrong = []
@@ -106,8 +113,8 @@ class Helps:
         return wrong
 
 
-def problems(text, command, environment, helps, variables):
-    """What is wrong with the commands of a text."""
+def problems(text, need, command, environment, helps, variables):
+    """What is wrong with the commands of a text, which need an MPI library, or None."""
     done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return [f"the shell cannot read it: {done.stderr.strip()}"]
@@ -121,7 +128,7 @@ def problems(text, command, environment, helps, variables):
             if is_rankweave(words[0]):
                 said = of_rankweave(words, command, environment)
                 wrong += [said] if said else []
-            wrong += helps.unknown(words)
+            wrong += helps.unknown(words, need)
             # The launcher behind `--`, the command in a container, the container behind a launcher.
             later = [i for i, word in enumerate(words) if i and (
                 word == "--" or is_rankweave(word) or word in TOOLS)]
