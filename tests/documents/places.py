@@ -140,6 +140,13 @@ class Places:
         os.makedirs(home)
         return home
 
+    def prepare(self, need, home):
+        """Puts files into the home that the reader has to have."""
+        if need == "packages":
+            for name in os.listdir(PACKAGES):
+                if name.endswith((".whl", ".tar.gz")):
+                    shutil.copy(os.path.join(PACKAGES, name), home)
+
     def environment(self, home, need=None):
         """The variables of the shell of a user who has one MPI library."""
         stack = self.stacks.get(need) or self.stacks["openmpi4"]
