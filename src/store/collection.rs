@@ -1,6 +1,7 @@
 //! Removes records together with all that belongs to them, many at once.
 
 use super::Store;
+use super::access::{unreadable, unwritable};
 use super::directory::{ENDING, is_stale};
 use super::entry::Entry;
 use super::others::check_folder;
@@ -47,7 +48,7 @@ impl Store {
             let is_ours = is_own(&file.path());
             is_ours && (only_count || fs::remove_file(file.path()).is_ok())
         };
-        let failed = |e: std::io::Error| Error::io("cannot read the store", self.directory(), &e);
+        let failed = |e: std::io::Error| unreadable("cannot read the store", self.directory(), &e);
         let files = match fs::read_dir(self.directory()) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(done),
             files => files.map_err(failed)?,
@@ -82,7 +83,7 @@ impl Store {
         if only_count {
             return Ok(true);
         }
-        let failed = |e| Error::io("cannot remove the record", &entry.path, &e);
+        let failed = |e| unwritable("cannot remove the record", &entry.path, &e);
         fs::remove_file(&entry.path).map_err(failed)?;
         self.forget_runs(&entry.path);
         Ok(true)

@@ -4,6 +4,7 @@
 //! name of its own and renamed over the old one. A reader therefore sees the old record or the new one, and if
 //! two jobs end at the same time, the record of one of them stays.
 
+use super::access::{unreadable, unwritable};
 use super::entry::Entry;
 use super::history::{Past, joined};
 use super::others::read_stored;
@@ -164,10 +165,8 @@ impl Store {
     }
 
     fn create(&self) -> Result<()> {
-        fs::create_dir_all(&self.directory).map_err(|e| {
-            Error::io("cannot create the store", &self.directory, &e)
-                .advise("use --store DIR with a directory you can write to")
-        })
+        fs::create_dir_all(&self.directory)
+            .map_err(|e| unwritable("cannot create the store", &self.directory, &e))
     }
 
     /// Writes a file under another name and renames it. `false` if the file in place `stays` at that moment.
@@ -187,11 +186,7 @@ impl Store {
             // If the file cannot be removed either, the error above is still the one to report.
             let _ = fs::remove_file(&temporary);
         }
-        let written = written.map_err(|e| {
-            Error::io("cannot save the record", path, &e).advise(
-                "check the space and the permissions there, or use --store with another directory",
-            )
-        })?;
+        let written = written.map_err(|e| unwritable("cannot save the record", path, &e))?;
         // The rename itself is durable once the directory is synced; some file systems refuse that,
         // and the record is in place either way.
         if written
@@ -241,7 +236,7 @@ impl Store {
         match fs::rename(path, &aside) {
             // Another job may have moved it in the same moment.
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("cannot move the damaged record aside", path, &e))
+                Err(unwritable("cannot move the damaged record aside", path, &e))
             }
             _ => Ok(Vec::new()),
         }
@@ -275,7 +270,7 @@ impl Store {
     /// The records of a folder that has only a few, in no order: without threads, and without a kept list. Launches use
     /// it.
     pub(super) fn few(&self) -> Result<Vec<Entry>> {
-        let failed = |e: std::io::Error| Error::io("cannot list the store", &self.directory, &e);
+        let failed = |e: std::io::Error| unreadable("cannot list the store", &self.directory, &e);
         let files = match fs::read_dir(&self.directory) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             files => files.map_err(failed)?,
@@ -365,7 +360,7 @@ impl Store {
     /// begin so.
     pub fn remove(&self, key: &str) -> Result<PathBuf> {
         let path = self.find_stored(key)?;
-        fs::remove_file(&path).map_err(|e| Error::io("cannot remove the record", &path, &e))?;
+        fs::remove_file(&path).map_err(|e| unwritable("cannot remove the record", &path, &e))?;
         if path.parent() == Some(self.directory()) {
             self.forget_orders(&path);
             self.forget_runs(&path);

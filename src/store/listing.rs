@@ -7,11 +7,12 @@
 //!
 //! A kept list that is damaged, of another version or of another user counts as absent. Small stores have none.
 
+use super::access::unreadable;
 use super::directory::{ENDING, Store};
 use super::entry::Entry;
 use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::clock::since_1970;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::file::{FileIdentity, is_own};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -110,7 +111,7 @@ impl Listing {
     /// Lists the records in a directory. A directory that does not exist is empty. `cache` is the folder of kept
     /// lists; `None` if nothing is to be kept.
     fn of(directory: &Path, cache: Option<&Path>) -> Result<Listing> {
-        let failed = |e: std::io::Error| Error::io("cannot list the store", directory, &e);
+        let failed = |e: std::io::Error| unreadable("cannot list the store", directory, &e);
         let before = match fs::metadata(directory) {
             Ok(meta) => identity(&meta),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Listing::default()),

@@ -15,6 +15,7 @@
 //! Nothing stored is lost: files are replaced by a rename, a damaged record is moved aside before a new
 //! one takes its name, and a file of a newer version is not changed.
 
+mod access;
 mod collection;
 mod damaged_files;
 mod devices;
@@ -43,6 +44,7 @@ mod stored_survey;
 mod user_choice;
 mod verdict;
 
+pub use access::check_directory;
 pub use collection::Collected;
 pub use devices::{Devices, NO_DEVICE};
 pub use directory::Store;

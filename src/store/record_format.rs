@@ -20,6 +20,7 @@
 
 use super::Devices;
 use super::Record;
+use super::access::unreadable;
 use super::history::{InMpi, Past, joined};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
@@ -260,11 +261,7 @@ const FIRST: u64 = 16 << 10;
 /// bytes show that it is no sound record, no more than these are read.
 fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64, File)> {
     let failed = |e: std::io::Error| {
-        let error = Error::io("cannot read the record", path, &e);
         match e.kind() {
-            std::io::ErrorKind::PermissionDenied => {
-                error.advise("check the permissions of the file")
-            }
             // Not a regular file: the sentence says it all.
             std::io::ErrorKind::InvalidInput => {
                 Error::new(ErrorKind::Io, e.to_string()).at(path.display())
@@ -274,7 +271,7 @@ fn read_bytes(path: &Path, limit: u64) -> Result<(Vec<u8>, u64, File)> {
                     .at(path.display())
                     .advise("move this directory away, or use another --store")
             }
-            _ => error,
+            _ => unreadable("cannot read the record", path, &e),
         }
     };
     let (file, length) = file::open(path).map_err(failed)?;

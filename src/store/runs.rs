@@ -13,6 +13,7 @@
 //! Safe without locks: a launch writes its own record under a name that no other has before it touches
 //! the one in use, and removes a file only if there is a better one of its kind.
 
+use super::access::unwritable;
 use super::directory::{file_name, temporary, write_new};
 use super::others::check_folder;
 use super::record_format::encode_with;
@@ -312,7 +313,7 @@ impl Store {
         let path = folder.join(file_of(standing, bytes));
         let create = || {
             fs::create_dir_all(&folder)
-                .map_err(|e| Error::io("cannot create the folder of runs", &folder, &e))
+                .map_err(|e| unwritable("cannot create the folder of runs", &folder, &e))
         };
         create()?;
         // A reader may remove the folder while it is empty.

@@ -3,6 +3,7 @@
 //! The file `KEY.runs/chosen` has the name of the file of the run. Without it each launch uses the record that
 //! fits. An empty file means the same. It also means that an imported matrix in use is not preferred any more.
 
+use super::access::unwritable;
 use super::others::check_folder;
 use super::{LaunchMode, Record, Run, Standing, Store};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -58,12 +59,12 @@ impl Store {
         if in_use.is_some_and(|record| record.launch.mode == LaunchMode::Import) {
             let folder = self.runs_folder(key);
             fs::create_dir_all(&folder)
-                .map_err(|e| Error::io("cannot create the folder of runs", &folder, &e))?;
+                .map_err(|e| unwritable("cannot create the folder of runs", &folder, &e))?;
             return self.write(&path, b"", true, &|| false).map(|_| ());
         }
         match fs::remove_file(&path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("cannot remove the choice", &path, &e))
+                Err(unwritable("cannot remove the choice", &path, &e))
             }
             _ => Ok(()),
         }

@@ -181,13 +181,23 @@ impl ExportArgs {
 
     fn given_order(&self, path: &Path, record: &Record) -> Result<Vec<u32>> {
         let tasks = record.matrix.tasks();
-        let order: Option<Vec<u32>> =
-            number_file::mapping(path)?.into_iter().map(|p| u32::try_from(p).ok()).collect();
+        let numbers = number_file::mapping(path)?;
+        let order: Option<Vec<u32>> = numbers.iter().map(|&p| u32::try_from(p).ok()).collect();
         order.filter(|order| order.len() == tasks && is_permutation(order)).ok_or_else(|| {
-            let what = format!("this is not a rank order of {tasks} processes");
-            Error::new(ErrorKind::Infeasible, what)
-                .at(path.display())
-                .advise("write one line for each task, with every process from 0 exactly once")
+            let mut seen = std::collections::HashSet::new();
+            let several = numbers.iter().find(|&number| !seen.insert(*number));
+            let (what, advice) = match several {
+                Some(slot) if numbers.len() == tasks => (
+                    format!("this puts several tasks on slot {slot}, but each process runs one task"),
+                    "map with as many slots as tasks: give each node as many slots as it runs processes, and leave out \
+                     --oversubscribe",
+                ),
+                _ => (
+                    format!("this is not a rank order of {tasks} processes"),
+                    "write one line for each task, with every process from 0 exactly once",
+                ),
+            };
+            Error::new(ErrorKind::Infeasible, what).at(path.display()).advise(advice)
         })
     }
 }

@@ -40,11 +40,11 @@ pub(in crate::cli) fn settings(given: &SettingsArgs) -> Result<Settings> {
     settings_in(&merged(std::env::vars_os(), given.variables()?))
 }
 
-/// Checks what a launch would find out only in its processes: that the topology is understood, and that the files
-/// of the topology and of the slots can be read. Returns a message about a file that cannot be read here: rank 0 may
+/// Checks what a launch would find out only in its processes: that the store is no file, that the topology is
+/// understood, and that the files of the topology and of the slots can be read. Returns a message about a file that cannot be read here: rank 0 may
 /// run on a node that has it.
 ///
-/// Errors: the topology is not understood.
+/// Errors: the store is a file, the topology is not understood.
 pub(in crate::cli) fn check_descriptions(settings: &Settings) -> Result<Option<String>> {
     let unread = |error: &Error| {
         let problem = error.problem();
@@ -53,6 +53,9 @@ pub(in crate::cli) fn check_descriptions(settings: &Settings) -> Result<Option<S
             "{problem}; unless the node of rank 0 can read it, this launch does not use it{advice}"
         )
     };
+    if let Some(store) = &settings.store {
+        crate::store::check_directory(store)?;
+    }
     if let Some(text) = &settings.topology {
         match crate::topology::parse(text) {
             Err(error) if error.kind() == ErrorKind::Io => {

@@ -29,6 +29,8 @@ pub struct LeftoverJob {
     pub running: usize,
     /// The store in which parts were found, for a job without spill files.
     lies_in: Option<Store>,
+    /// Whose files count.
+    user: u32,
 }
 
 /// A file that cannot be read.
@@ -111,6 +113,7 @@ pub fn collect(
         parts.extend(job.local.iter().cloned());
         parts.retain(|p| p.about.job == job.job);
         job.parts = best_of(parts);
+        job.user = user;
     }
     jobs.arrange_by_key(|j| (j.job.started_at, j.job.id));
     (jobs, strays, errors)
@@ -166,8 +169,17 @@ impl LeftoverJob {
     /// A record in the store stays if it is whole and the recovered one is not, or if it was recorded after
     /// this job had started. The recovered record is then kept beside it if it is of another kind. Otherwise
     /// the spill files stay as well, unless the parts wait in the store.
+    ///
+    /// The nodes of a job may do this at the same time. Each node puts its own parts into the store before it reads those
+    /// of the others, so the last one has all of them.
     pub fn recover(&self, store: &Store, host: &str, choice: Choice, now: u64) -> Result<Recovery> {
         let mut record = join(&self.parts, self.how(), now)?.record;
+        let waiting = Waiting::of(store);
+        let kept = (!record.has_all_tasks() && !self.local.is_empty())
+            .then(|| waiting.keep(host, &self.local));
+        if kept.is_some() {
+            record = join(&self.with_waiting(&waiting), self.how(), now)?.record;
+        }
         let before = store.load(&record.key).unwrap_or_default();
         let baseline = match before {
             Some(before) if before.launch.is_reordered() => before.baseline,
@@ -182,12 +194,8 @@ impl LeftoverJob {
             // The job may store its own record while this one is written.
             false => store.save_unless(&record, |before| self.loses_to(&record, before))?,
         };
-        let waiting = Waiting::of(store);
         let whole = record.has_all_tasks();
-        let kept = match !whole && !self.local.is_empty() {
-            true => Some(waiting.keep(host, &self.local)?),
-            false => None,
-        };
+        let kept = kept.transpose()?.filter(|_| !whole);
         let mut left = None;
         if self.running == 0 && !choice.keep && (saved.is_some() || kept.is_some()) {
             left = self.remove_files().err();
@@ -197,6 +205,17 @@ impl LeftoverJob {
             }
         }
         Ok(Recovery { record, saved, waiting: kept, left })
+    }
+
+    /// One part for each task, of this job's parts and of those that wait in the store by now. Files that cannot be read
+    /// are left out.
+    fn with_waiting(&self, waiting: &Waiting) -> Vec<Part> {
+        let others = waiting
+            .files(Some(self.job.id))
+            .into_iter()
+            .flat_map(|(_, path)| waiting.load(&path, self.user).unwrap_or_default().into_iter());
+        let others = others.filter(|part| part.about.job == self.job);
+        best_of(self.parts.iter().cloned().chain(others).collect())
     }
 
     /// True if the record in the store is to stay.
@@ -342,6 +361,28 @@ mod tests {
         let record = place.store.load("k").unwrap().unwrap();
         assert!(record.has_all_tasks());
         assert_eq!(record.matrix.sum().pairs(), 3);
+        assert!(Waiting::of(&place.store).files(None).is_empty());
+    }
+
+    #[test]
+    fn nodes_that_recover_a_job_at_the_same_time_have_all_of_it() {
+        let place = Place::new();
+        // Each has looked before the other one kept its parts.
+        let jobs: Vec<LeftoverJob> = [vec![0], vec![1, 2]]
+            .into_iter()
+            .map(|tasks| {
+                let files: Vec<PathBuf> =
+                    tasks.into_iter().map(|task| spill(&place.spills, 7, task, 5)).collect();
+                let job = place.one();
+                files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
+                job
+            })
+            .collect();
+        assert_eq!(jobs.iter().map(LeftoverJob::found).collect::<Vec<_>>(), [1, 2]);
+        for (job, host) in jobs.iter().zip(["a", "b"]) {
+            job.recover(&place.store, host, Choice::default(), 200).unwrap();
+        }
+        assert!(place.store.load("k").unwrap().unwrap().has_all_tasks());
         assert!(Waiting::of(&place.store).files(None).is_empty());
     }
 

@@ -93,8 +93,11 @@ class Scene:
         for path, name in ((self.variables["HOME"] or "none", "HOME"), (self.place, "DIR")):
             text = text.replace(path, name)
         text = re.sub(r"\b[0-9a-f]{16}\b", "NUMBER", text)
-        text = re.sub(r"\b\d+(\.\d+)? (ns|us|µs|ms|s)\b", r"TIME \2", text)
-        return re.sub(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?Z?", "DATE", text)
+        text = re.sub(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?Z?", "DATE", text)
+        for pattern, name in ((r"\b\d+(\.\d+)? (ns|us|µs|ms|s)\b", "TIME"), (r"in MPI \(.*?%( ± \d+)?\)", "in MPI (PART)"),
+                              (r" +\d+ B  DATE", "  SIZE  DATE"), (r"[\d.]+ [KMG]iB at most", "MEMORY at most")):
+            text = re.sub(pattern, name, text)
+        return text
 
     def interrupt(self, line):
         """Starts a launch, and sends what Ctrl-C sends when the program has sent its messages."""
@@ -132,7 +135,7 @@ def more_words(scene):
 def unknown_key(scene):
     """a record that is not there"""
     scene.run("rankweave list")
-    for words in ("show", "map", "rm", "export --to csv", "report"):
+    for words in ("show", "rm", "export --to csv", "report --html out.html"):
         command, _, options = words.partition(" ")
         scene.run(f"rankweave {command} rign {options}".rstrip())
     scene.run("rankweave run -- mpirun -n 2 ./ring send")
@@ -194,9 +197,9 @@ def two_users(scene):
 def exports(scene):
     """orders for a launcher with more ranks than slots"""
     scene.run("rankweave run -- mpirun -n 4 ./ring send")
-    scene.run("rankweave map ring --topology tree:2 --out order")
-    scene.run("rankweave map ring --topology tree:2 --oversubscribe 2 --out order")
-    scene.run("rankweave export ring --to rankfile --mapping order --topology tree:2")
+    scene.run("rankweave map --matrix ring --topology tree:2 --out order")
+    scene.run("rankweave map --matrix ring --topology tree:2 --oversubscribe 2 --out order")
+    scene.run("rankweave export ring --to rankfile --mapping order")
 
 
 SCENES = (two_launches, more_words, unknown_key, unwritable_store, odd_stores, homes, ended_early, two_users, exports)

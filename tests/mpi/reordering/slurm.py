@@ -23,6 +23,7 @@ from lifecycle import exits
 from recording import expected
 
 CLUSTER = os.path.join(stacks.ROOT, "scripts", "cluster")
+EPILOG = os.path.join(stacks.ROOT, "scripts", "packaging", "epilog")
 # Two switches with two hosts each. By this seed, n0 and n2 are below one switch, and n1 and n3 below the other.
 SHAPE, SEED, HOSTS, NP = "2x2", 3, 4, 16
 RATE = "200mbit"
@@ -279,6 +280,7 @@ class Variants(Launches):
         if full:
             self.time_limit()
             self.invisible()
+        self.epilog()
 
     def one(self, name, command, store, tasks=8, out="ok send\n", **variables):
         outcome = self.execute(command, **variables)
@@ -386,8 +388,8 @@ class Variants(Launches):
         part = ["-n", "4", "-N", "1", self.ring, "send"]
         self.one("heterogeneous step", [*self.prefix(store), *self.srun(*part, ":", self.mpi, *part)], store)
 
-    def interrupted(self, name, options, interrupt, code=None):
-        """A job that is ended from outside: its spill files are recovered on every node."""
+    def interrupted(self, name, options, interrupt, by_epilog=False):
+        """A job that is ended from outside: its spill files are recovered on every node, if no epilog does it."""
         store, ready = self.store(name), os.path.join(self.cluster.work, f"{name}-ready")
         full = self.cluster.on("n0", [*self.prefix(store), *self.srun(
             "-N", "2", "-n", str(FEW), "-J", name, *options, self.exits, "hang", ready)])
@@ -407,7 +409,9 @@ class Variants(Launches):
         if process.returncode == 0:
             problems.append("exit code 0 though the job was ended")
         problems += [f"standard error: {line!r}" for line in own_lines(err)]
-        for host in self.cluster.hosts:
+        if by_epilog:
+            problems += self.stored_by_epilog(store)
+        for host in [] if by_epilog else self.cluster.hosts:
             problems += self.recovered(host["name"], store)
         path = self.tool.stored(store)
         if path is None:
@@ -434,6 +438,31 @@ class Variants(Launches):
     def time_limit(self):
         """Slurm counts time limits in minutes, and looks at them twice a minute."""
         self.interrupted("time limit", ["-t", "1"], lambda: None)
+
+    def epilog(self):
+        """A job is cancelled, and the script that Slurm runs at the end of each job makes its record. It must be the last
+        test of a cluster."""
+        prefix = os.path.join(self.cluster.work, "prefix")
+        for source, path in ((self.tool.command, "bin/rankweave"), (EPILOG, "share/rankweave/epilog")):
+            os.makedirs(os.path.dirname(os.path.join(prefix, path)), exist_ok=True)
+            shutil.copy(source, os.path.join(prefix, path))
+        with open(os.path.join(self.cluster.state["directory"], "slurm", "slurm.conf"), "a", encoding="utf-8") as file:
+            file.write(f"Epilog={prefix}/share/rankweave/epilog\n")
+        self.cluster.do("scontrol", "reconfigure")
+        self.interrupted("epilog", [], lambda: self.cluster.do("scancel", "--jobname=epilog"), by_epilog=True)
+
+    def stored_by_epilog(self, store):
+        """Waits for the record that the epilog makes. The nodes must be free for other jobs afterwards."""
+        deadline = time.monotonic() + PATIENCE
+        while self.tool.stored(store) is None and time.monotonic() < deadline:
+            time.sleep(0.2)
+        states = ""
+        while time.monotonic() < deadline:
+            states = self.cluster.do("sinfo", "-h", "-o", "%T").stdout.strip()
+            if states == "idle":
+                return []
+            time.sleep(0.2)
+        return [f"the nodes are {states!r} after the epilog"]
 
     def invisible(self):
         """A node does not see the library: the others wait two minutes for it, and say so. Then the job runs as
