@@ -26,9 +26,7 @@ fn own_file() -> Option<PathBuf> {
 fn mapped_at(address: *const libc::c_void) -> Option<libc::Dl_info> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: dladdr looks the address up and does not read there. It fills the buffer if it succeeds.
-    unsafe {
-        (libc::dladdr(address, info.as_mut_ptr()) != 0).then(|| info.assume_init())
-    }
+    unsafe { (libc::dladdr(address, info.as_mut_ptr()) != 0).then(|| info.assume_init()) }
 }
 
 /// The directories that may be the prefix of the installation: two directories above the file of this code
