@@ -14,6 +14,11 @@ pub trait Mapper: Send + Sync {
     /// Where the algorithm comes from: paper and section.
     fn source(&self) -> &'static str;
 
+    /// To which problems the algorithm applies, for the documentation.
+    fn applies_to(&self) -> &'static str {
+        "all"
+    }
+
     /// True if the algorithm compares several candidates. Callers then compare its answer with further
     /// mappings. It is false for an algorithm whose own answer the user wants to see.
     fn compares(&self) -> bool {

@@ -21,6 +21,6 @@ pub use family::Family;
 pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use names::Names;
 pub use parse::{number_list, seconds};
-pub use setting_files::SettingFile;
+pub use setting_files::{SettingFile, of_one_launch};
 pub use settings::Settings;
 pub use table::{Opt, TABLE, find};

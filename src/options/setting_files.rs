@@ -29,6 +29,11 @@ const LARGEST: u64 = 16 << 20;
 /// Options that belong to one launch. A file that set them would mix up the launches of all programs.
 const OF_ONE_LAUNCH: [&str; 4] = ["key", "slots", "topology", "site"];
 
+/// True for an option that belongs to one launch, which no file can set.
+pub fn of_one_launch(name: &str) -> bool {
+    OF_ONE_LAUNCH.contains(&name)
+}
+
 /// Options whose values are paths, or lists of paths.
 const PATHS: [&str; 3] = ["store", "also-read", "spill"];
 

@@ -9,6 +9,7 @@
 //! * `machines`: the machines in tests/machines, compared with what is expected and with hwloc.
 //! * `presets`: stronger presets are never worse, on random problems of all kinds.
 //! * `rails`: the rails of nodes, from the description of a machine to the record of a launch.
+//! * `links`: the links of all Markdown files, and the list of chapters of the book.
 //! * `layers`: the order of the folders in the sources, and the size of the files.
 //!
 //! `cargo test --test integration` runs all of them. A name after it selects the tests whose path contains this
@@ -25,6 +26,7 @@ mod fuzz_seeds;
 mod gather_machine;
 mod hostile;
 mod layers;
+mod links;
 mod machines;
 mod presets;
 mod rails;

@@ -8,10 +8,12 @@ use std::process::Command;
 const UPDATE: &str = "RANKWEAVE_UPDATE_SNAPSHOTS";
 
 /// The integration tests that compare a committed text with what makes it.
-const DOCUMENTS: [&str; 5] = [
+const DOCUMENTS: [&str; 7] = [
     "cli::documents::help_texts_are_as_committed",
     "cli::documents::committed_documents_are_fresh",
     "cli::documents::the_table_of_formats_is_fresh",
+    "cli::reference::",
+    "links::",
     "decisions::",
     "layers::",
 ];
@@ -39,7 +41,7 @@ pub fn check(arguments: &[String]) -> Result<(), String> {
 
 pub fn generate(arguments: &[String]) -> Result<(), String> {
     no_arguments(arguments)?;
-    let mut tests = integration(&["cli::documents::"]);
+    let mut tests = integration(&["cli::documents::", "cli::reference::"]);
     tests.env(UPDATE, "1");
     run(tests)
 }
@@ -62,7 +64,7 @@ pub fn golden(arguments: &[String]) -> Result<(), String> {
     for mut tests in [
         cargo(&["test", "--quiet", "--package", "rankweave-generator"]),
         cargo(&["test", "--quiet", "--workspace", "--lib", decisions]),
-        integration(&["cli::documents::", "layers::"]),
+        integration(&["cli::documents::", "cli::reference::", "layers::"]),
     ] {
         tests.env(UPDATE, "1");
         run(tests)?;

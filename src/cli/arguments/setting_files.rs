@@ -98,9 +98,8 @@ pub(in crate::cli) fn unusable_site_files() -> Vec<String> {
     let of_site = problems.iter().filter(|(_, is_users)| !is_users);
     of_site
         .map(|(error, _)| {
-            let place = error.place().map(|place| format!(" (in {place})")).unwrap_or_default();
             format!(
-                "{}{place}; the settings of this file are not used; try: tell the administrators",
+                "{}; the settings of this file are not used; try: tell the administrators",
                 error.problem()
             )
         })

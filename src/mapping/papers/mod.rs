@@ -30,9 +30,14 @@ mod umpa_hops;
 use super::{Budget, Mapper, Outcome, Problem};
 use crate::base::error::{Error, ErrorKind, Result};
 
-/// A published algorithm: its name on the command line, its source (paper and section), and the
-/// function that maps.
-struct Published(&'static str, &'static str, fn(&Problem<'_>, &Budget) -> Result<Outcome>);
+/// A published algorithm: its name on the command line, its source (paper and section), to what it applies, and
+/// the function that maps.
+struct Published(
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Problem<'_>, &Budget) -> Result<Outcome>,
+);
 
 impl Mapper for Published {
     fn name(&self) -> &'static str {
@@ -43,17 +48,33 @@ impl Mapper for Published {
         self.1
     }
 
+    fn applies_to(&self) -> &'static str {
+        self.2
+    }
+
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
-        (self.2)(problem, budget)
+        (self.3)(problem, budget)
     }
 }
 
-/// A line for each algorithm below the name of its paper: its name, the rest of its source, and the function.
+/// A line for each algorithm below the name of its paper: its name, the rest of its source, the function, and behind
+/// `on` to what it applies, if that is not every problem.
 macro_rules! published {
-    ($(of $paper:literal $($name:literal: $section:literal, $map:path;)+)+) => {
-        &[$($(&Published($name, concat!($paper, $section), $map)),+),+]
+    ($(of $paper:literal $($name:literal: $section:literal, $map:path $(, on $what:expr)?;)+)+) => {
+        &[$($(&Published($name, concat!($paper, $section), applies!($($what)?), $map)),+),+]
     };
 }
+macro_rules! applies {
+    () => {
+        "all"
+    };
+    ($what:expr) => {
+        $what
+    };
+}
+
+const LINKS: &str = "topologies with links";
+const GRIDS: &str = "grids of tasks on meshes and tori, however the tasks are numbered";
 
 /// All algorithms of this folder.
 pub(super) const ALL: &[&dyn Mapper] = published! {
@@ -66,31 +87,31 @@ pub(super) const ALL: &[&dyn Mapper] = published! {
         "libtopomap-rb": "4.2 (recursive bisection mapping)", libtopomap::recursive_bisection;
         "libtopomap-rcm": "4.3 (graph similarity, reverse Cuthill-McKee)", libtopomap::cuthill_mckee;
     of "Agarwal, Sharma and Kale 2006, section "
-        "topolb": "4.3 (TopoLB, second-order estimation)", topolb::second_order;
-        "topolb-third-order": "4.3 (TopoLB, third-order estimation)", topolb::third_order;
+        "topolb": "4.3 (TopoLB, second-order estimation)", topolb::second_order, on "up to 8192 slots";
+        "topolb-third-order": "4.3 (TopoLB, third-order estimation)", topolb::third_order, on "up to 2048 slots";
         "topocentlb": "4.5 (TopoCentLB)", topocentlb::map;
         "refine-topolb": "5.2.4 (RefineTopoLB after TopoLB)", refine_topolb::map;
     of "Deveci et al. 2015, section "
         "umpa-greedy": "III-A, Algorithm 1 (UG)", umpa_greedy::map;
         "umpa-wh": "III-B, Algorithm 2 (UWH)", umpa_hops::weighted;
         "umpa-th": "III-B, Algorithm 2 for total hops (UTH)", umpa_hops::total;
-        "umpa-mc": "III-C, Algorithm 3 (UMC)", umpa_congestion::by_bytes;
-        "umpa-mmc": "III-C, Algorithm 3 for messages (UMMC)", umpa_congestion::by_messages;
+        "umpa-mc": "III-C, Algorithm 3 (UMC)", umpa_congestion::by_bytes, on LINKS;
+        "umpa-mmc": "III-C, Algorithm 3 for messages (UMMC)", umpa_congestion::by_messages, on LINKS;
     of "Jeannot 2022, "
         "topomatch": "sections 4.2 to 4.5 (TopoMatch; TreeMatch on trees)", topomatch::topomatch;
     of "Jeannot and Mercier 2010 "
-        "treematch": "(TreeMatch, as in Open MPI)", topomatch::treematch;
+        "treematch": "(TreeMatch, as in Open MPI)", topomatch::treematch, on "regular trees, if the job uses all slots";
     of "Wu, Xiong and Lan 2015, "
-        "hiertopomap-tree": "sections 3.1.1 and 3.2 (recursive tree mapping)", hiertopomap::tree;
-        "hiertopomap-bipart": "section 3.1.2 (recursive bipartitioning)", hiertopomap::bipart;
-        "hiertopomap-bipart-wrap": "section 3.1.2, made aware of wrap-around links", hiertopomap::bipart_wrap;
+        "hiertopomap-tree": "sections 3.1.1 and 3.2 (recursive tree mapping)", hiertopomap::tree, on "trees; other topologies up to 8192 nodes";
+        "hiertopomap-bipart": "section 3.1.2 (recursive bipartitioning)", hiertopomap::bipart, on "meshes and tori";
+        "hiertopomap-bipart-wrap": "section 3.1.2, made aware of wrap-around links", hiertopomap::bipart_wrap, on "meshes and tori";
     of "GSearch paper, section "
-        "geom": "II (GEOM, Leung et al. 2014)", geom::map;
-        "gsearch": "II, Figure 2", gsearch::first;
-        "gsearch-by-rank": "IV-C, variation 1", gsearch::by_rank;
-        "gsearch-best": "IV-C, variation 2", gsearch::best;
+        "geom": "II (GEOM, Leung et al. 2014)", geom::map, on GRIDS;
+        "gsearch": "II, Figure 2", gsearch::first, on GRIDS;
+        "gsearch-by-rank": "IV-C, variation 1", gsearch::by_rank, on GRIDS;
+        "gsearch-best": "IV-C, variation 2", gsearch::best, on GRIDS;
     of "Deveci et al. 2014 "
-        "multi-jagged": "(multi-jagged partitioning), rotations and shifts", multi_jagged::map;
+        "multi-jagged": "(multi-jagged partitioning), rotations and shifts", multi_jagged::map, on GRIDS;
 };
 
 /// The error for a problem to which an algorithm does not apply. `instead` names one that does.

@@ -7,7 +7,7 @@
 //! across a dimension that costs more, the cut has a step of one line of points. Nodes may be of any size.
 //! Groups that are farther apart in the network are separated first.
 
-use super::decomposition::{Decomposition, Parts};
+use super::decomposition::{Decomposition, ON_NODES, Parts};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 use crate::base::sorting::Arrange;
@@ -16,6 +16,7 @@ use crate::base::sorting::Arrange;
 pub(super) const HYPERPLANE: Decomposition = Decomposition {
     name: "hyperplane",
     source: "von Kirchbach et al., CLUSTER 2020, section V-A",
+    applies_to: ON_NODES,
     parts,
 };
 

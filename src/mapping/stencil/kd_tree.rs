@@ -5,7 +5,7 @@
 //! that order, so they may be of any size. Difference: the stencil counts by the weights and lengths
 //! of its edges, not by their number.
 
-use super::decomposition::{Decomposition, Parts, filled};
+use super::decomposition::{Decomposition, ON_NODES, Parts, filled};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 
@@ -13,6 +13,7 @@ use super::points::Points;
 pub(super) const KD_TREE: Decomposition = Decomposition {
     name: "kd-tree",
     source: "von Kirchbach et al., CLUSTER 2020, section V-B",
+    applies_to: ON_NODES,
     parts,
 };
 

@@ -55,6 +55,10 @@ impl Mapper for Decomposition {
         self.source
     }
 
+    fn applies_to(&self) -> &'static str {
+        self.applies_to
+    }
+
     fn map(&self, problem: &Problem<'_>, budget: &mut Budget) -> Result<Outcome> {
         let needs = |what: &str| {
             refused(format!("{} needs {what}", self.name)).at(problem.topology().name()).advise(

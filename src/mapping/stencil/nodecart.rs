@@ -36,6 +36,7 @@ pub(super) fn ideal(points: &Points, groups: &[NodeGroup]) -> bool {
 pub(super) const NODECART: Decomposition = Decomposition {
     name: "nodecart",
     source: "Gropp 2018, node decomposition of Cartesian grids",
+    applies_to: "grids of tasks on nodes of equal size, if the blocks fit into the grid",
     parts,
 };
 

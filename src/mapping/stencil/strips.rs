@@ -7,7 +7,7 @@
 //! which is the same for stencils with equal weights in every direction; all dimensions are tried as
 //! the one to walk along, and widths are evened out.
 
-use super::decomposition::{Decomposition, Parts, filled};
+use super::decomposition::{Decomposition, ON_NODES, Parts, filled};
 use super::node_groups::NodeGroup;
 use super::points::Points;
 
@@ -15,6 +15,7 @@ use super::points::Points;
 pub(super) const STRIPS: Decomposition = Decomposition {
     name: "stencil-strips",
     source: "von Kirchbach et al., CLUSTER 2020, section V-C",
+    applies_to: ON_NODES,
     parts,
 };
 

@@ -93,25 +93,28 @@ fn committed_documents_are_fresh() {
         same_as_file(&format!("docs/completions/{file}"), &place.ok(&["completions", shell]));
     }
     let mut table = String::from(
-        "# Configuration\n\nEvery option of `rankweave run` is also an environment variable, which \
-         the preloaded library reads. If both are given, the option counts. This page is made from the \
-         table in `src/options/table.rs`.\n\n\
-         | `rankweave run` | environment | default | meaning |\n|---|---|---|---|\n",
+        "# Settings and variables\n\nEvery option of `rankweave run` is also an environment variable, which \
+         the preloaded library reads. Most of them can also be set in files ([Administrator's \
+         guide](administration.md#settings-for-all-users)). The option has priority over the variable, and the \
+         variable over a file. This page is made from the table in `src/options/table.rs`.\n\n\
+         | option | variable | what it says |\n|---|---|---|\n",
     );
     for o in TABLE {
-        let cell = |text: &str| text.replace('|', "\\|");
+        table.push_str(&format!("| [`--{0}`](#--{0}) | `{1}` | {2} |\n", o.name, o.env, o.help));
+    }
+    for o in TABLE {
+        let text = o.long.replace('<', "&lt;").replace('*', "\\*");
+        let in_files = match rankweave::options::of_one_launch(o.name) {
+            true => "It belongs to one launch, so no file can set it.",
+            false => &format!("In a file: `{}`.", o.name),
+        };
         table.push_str(&format!(
-            "| `--{} {}` | `{}` | {} | {}. {} |\n",
-            o.name,
-            o.value,
-            o.env,
-            cell(o.default),
-            cell(o.help),
-            cell(o.long)
+            "\n## --{}\n\n`--{0} {}`, `{}`. Default: {}. {in_files}\n\n{}. {text}\n",
+            o.name, o.value, o.env, o.default, o.help
         ));
     }
     table.push_str(
-        "\n`RANKWEAVE_LIBRARY` names the library that `rankweave run` preloads, instead of looking \
+        "\n## Other variables\n\n`RANKWEAVE_LIBRARY` names the library that `rankweave run` preloads, instead of looking \
          for it next to the command. `RANKWEAVE_MPI` names the MPI library of a program \
          that loads it while it runs (Python, Julia). It has to be given if this is neither the library \
          of mpi4py nor that of the launcher. `NO_COLOR` switches colours off. A value that cannot be read \

@@ -11,4 +11,5 @@ mod large_store;
 mod mapping;
 mod networks;
 mod placement;
+mod reference;
 mod setting_files;

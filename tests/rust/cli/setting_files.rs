@@ -79,3 +79,20 @@ fn a_mistake_in_the_users_file_stops_a_launch_and_names_the_line() {
     let (code, _, _) = said(command(&place, &["env", "--export"]));
     assert_eq!(code, Some(2));
 }
+
+/// The shell finds the command in PATH, and then its first word is no path.
+#[test]
+fn the_file_of_the_installation_is_found_through_path() {
+    let place = Place::new();
+    for folder in ["prefix/bin", "prefix/etc"] {
+        std::fs::create_dir_all(place.path(folder)).expect("a folder");
+    }
+    std::fs::copy(env!("CARGO_BIN_EXE_rankweave"), place.path("prefix/bin/rankweave"))
+        .expect("a copy of the command");
+    place.file("prefix/etc/rankweave.toml", "[settings]\nmin-gain = 9\n");
+    let mut env = Command::new("rankweave");
+    env.arg("env").current_dir(place.path("")).env_clear().env("PATH", place.path("prefix/bin"));
+    let (code, out, err) = said(env);
+    let line = out.lines().find(|line| line.starts_with("RANKWEAVE_MIN_GAIN")).unwrap_or("");
+    assert!(code == Some(0) && line.contains("= 9 (from"), "{line} {err}");
+}
