@@ -106,20 +106,21 @@ fn a_launch_becomes_a_record_and_the_next_one_has_it_as_its_baseline() {
 fn a_short_launch_is_stored_only_if_its_program_is_known() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path());
-    let launch = |shortest| {
+    let launch = |id, shortest| {
         let settings = Settings { shortest: Some(Duration::from_secs(shortest)), ..settings() };
         let (recorder, policy) = self::recorder(&store, &settings);
-        let instructions = Instructions::of(&policy, &settings, TASKS);
+        let mut instructions = Instructions::of(&policy, &settings, TASKS);
+        instructions.job.id = id;
         let key = recorder.key().to_string();
         let (said, is_kept) = recorder.keep(end(&instructions), user());
         assert!(is_kept, "the counters of the processes are not needed any more");
         (said[0].to_string(), store.load(&key).unwrap().map(|record| record.history.len()))
     };
-    let (said, stored) = launch(11);
+    let (said, stored) = launch(1, 11);
     assert!(said.contains("it is not stored, because it was shorter than --shortest"), "{said}");
     assert_eq!(stored, None);
-    assert_eq!(launch(10).1, Some(1));
-    assert_eq!(launch(11).1, Some(2));
+    assert_eq!(launch(2, 10).1, Some(1));
+    assert_eq!(launch(3, 11).1, Some(2));
 }
 
 fn decision(order: &[u32]) -> Decision {
