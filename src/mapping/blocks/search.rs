@@ -216,7 +216,7 @@ fn turn<D: Distance>(
         let mut turned = false;
         for block in 0..blocks {
             let before = cost(place_of, block);
-            let mut reverse = |place_of: &mut [u32]| {
+            let reverse = |place_of: &mut [u32]| {
                 for k in 0..factor / 2 {
                     place_of.swap(part(block, k), part(block, factor - 1 - k));
                 }

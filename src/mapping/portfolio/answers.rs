@@ -168,8 +168,8 @@ fn refined(
         match best.origin {
             Origin::Search => None,
             Origin::Stencil => Some(8),
-            Origin::Folding => loose.then_some(4),
-            Origin::Blocks => loose.then_some(16),
+            Origin::Folding => loose.then_some(2),
+            Origin::Blocks => loose.then_some(4),
         }
     });
     let most = list.first().map_or(0, |(cost, _)| cost + share.map_or(0, |share| cost / share));
