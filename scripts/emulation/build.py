@@ -88,9 +88,9 @@ def start_base(log):
                        f"exit code {trial.returncode}")
     fail(EXIT_NO_NAMESPACES,
          "this machine does not permit the namespaces that an emulated cluster needs "
-         f"({'; '.join(reasons)}). It takes root with CAP_SYS_ADMIN, or unprivileged user "
-         "namespaces (sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_"
-         "unprivileged_userns, user.max_user_namespaces)")
+         f"({'; '.join(dict.fromkeys(reasons))}); try: as root; in a container, start it with the right to make namespaces "
+         "(docker run --privileged); as another user, outside of a chroot and where user namespaces are permitted (sysctl "
+         "kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns, user.max_user_namespaces)")
 
 
 def build_pacing(directory):
