@@ -207,7 +207,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --probe --timeout --json --on-node --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --shortest --flush-signal --allow --deny --skip --only --constructors --verbose --probe --timeout --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -290,6 +290,10 @@ _rankweave() {
                     return 0
                     ;;
                 --flush)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --shortest)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -771,7 +775,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --site-order --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --shortest --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --site-order --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -854,6 +858,10 @@ _rankweave() {
                     return 0
                     ;;
                 --flush)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --shortest)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -86,6 +86,7 @@ all\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l spill -d 'Directory of the node for counters that outlive a killed program' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush -d 'Interval at which the matrix recorded so far is stored' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l shortest -d 'Shortest launch of a new program that is stored' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal -d 'Signal on which the matrix recorded so far is stored' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
@@ -352,6 +353,7 @@ all\t''
 off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l spill -d 'Directory of the node for counters that outlive a killed program' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 'Interval at which the matrix recorded so far is stored' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l shortest -d 'Shortest launch of a new program that is stored' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal on which the matrix recorded so far is stored' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
