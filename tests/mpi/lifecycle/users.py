@@ -15,8 +15,11 @@ import signal
 import stat
 import subprocess
 import tempfile
+import time
 
 NP = 2
+EPILOG = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))),
+                      "scripts", "packaging", "epilog")
 KEY = "shared"
 SOURCE = "run_ends.c"
 # A word in the victim's own record.
@@ -201,7 +204,7 @@ def run(tool, results, stack):
         results.add(f"{stack.name} two users: the victim records", ended_well(done) or (
             [] if os.path.exists(os.path.join(scene.private, f"{KEY}.rkw")) else ["nothing was stored"]))
         scene.furnish()
-        for part in (of_a_group, odd_spill_files, unstored, planted_links, waiting_parts, more_rights):
+        for part in (of_a_group, odd_spill_files, unstored, planted_links, waiting_parts, epilog_of_root, more_rights):
             before = scene.own()
             problems = part(scene)
             results.add(f"{stack.name} two users: {part.__doc__.splitlines()[0]}",
@@ -367,6 +370,30 @@ def waiting_parts(scene):
     scene.ask(scene.victim, "recover", "--discard", scene.memory, "--store", scene.store)
     if not os.path.exists(theirs):
         problems.append("recover --discard of the victim removed the other user's parts")
+    return problems
+
+
+def epilog_of_root(scene):
+    """the epilog of root makes the record of a killed job with the rights of its user, without a search path of its own"""
+    scene.launch(scene.victim, scene.store, end="kill")
+    if len(scene.spills(scene.victim)) != NP:
+        return ["no spill files were left"]
+    environment = {"SLURM_JOB_USER": scene.victim.name, "RANKWEAVE_COMMAND": scene.command, "RANKWEAVE_SPILL": scene.memory,
+                   "PATH": "/bin"}
+    problems = []
+    # The launcher returns before its processes have ended.
+    for _ in range(50):
+        done = subprocess.run(["/bin/sh", EPILOG], env=environment, capture_output=True, text=True, check=False, timeout=60)
+        done.command = "epilog"
+        problems = ended_well(done) + ([f"printed {done.stdout + done.stderr!r}"] if done.stdout + done.stderr else [])
+        if problems or not scene.spills(scene.victim):
+            break
+        time.sleep(0.1)
+    path = os.path.join(scene.store, f"{KEY}.rkw")
+    if not os.path.exists(path):
+        problems.append("no record was made")
+    elif os.lstat(path).st_uid != scene.victim.uid:
+        problems.append("the record does not belong to the user of the job")
     return problems
 
 
