@@ -93,6 +93,8 @@ class Scene:
         for path, name in ((self.variables["HOME"] or "none", "HOME"), (self.place, "DIR")):
             text = text.replace(path, name)
         text = re.sub(r"\b[0-9a-f]{16}\b", "NUMBER", text)
+        # The identity of a program follows from the path where it was compiled.
+        text = re.sub(r"\b(ring|hang)-[0-9a-f]{8}-n", r"\1-IDENTITY-n", text)
         text = re.sub(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?Z?", "DATE", text)
         for pattern, name in ((r"\b\d+(\.\d+)? (ns|us|µs|ms|s)\b", "TIME"), (r"in MPI \(.*?%( ± \d+)?\)", "in MPI (PART)"),
                               (r" +\d+ B  DATE", "  SIZE  DATE"), (r"[\d.]+ [KMG]iB at most", "MEMORY at most")):
