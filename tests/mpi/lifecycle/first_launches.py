@@ -70,13 +70,17 @@ class Scene:
     def run(self, line, shown=None, **variables):
         """Runs a line of the shell, and notes what rankweave printed."""
         process = self.process(line, **variables)
+        out, err = self.end(process, f"{line} did not end")
+        self.note(shown or line, out, err, process.returncode)
+
+    def end(self, process, problem):
+        """Waits for the end of a process, for a minute at most. Returns its outputs."""
         try:
-            out, err = process.communicate(timeout=60)
+            return process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
-            self.problems.append(f"{line} did not end")
-        self.note(shown or line, out, err, process.returncode)
+            self.problems.append(problem)
+            return process.communicate()
 
     def note(self, line, out, err, code):
         """Adds what a command printed. The program's own lines and those of the launcher are not kept."""
@@ -109,12 +113,7 @@ class Scene:
                 break
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
-        try:
-            out, err = process.communicate(timeout=30)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
-            self.problems.append(f"{line} did not end after Ctrl-C")
+        out, err = self.end(process, f"{line} did not end after Ctrl-C")
         # Launchers return before their processes have ended.
         time.sleep(1)
         self.note(f"{line}   (Ctrl-C)", out, err, process.returncode)
