@@ -212,11 +212,7 @@ impl Store {
     /// Puts the first record of a key into its place. `false` if another launch was faster.
     fn put_first(&self, path: &Path, record: &Record, wait: bool) -> Result<bool> {
         let temporary = temporary(path);
-        let failed = |e: std::io::Error| {
-            Error::io("cannot save the record", path, &e).advise(
-                "check the space and the permissions there, or use --store with another directory",
-            )
-        };
+        let failed = |e: std::io::Error| unwritable("cannot save the record", path, &e);
         let bytes = encode_with(record, &joined(&[], &record.history))?;
         let placed = write_new(&temporary, &bytes, wait).and_then(|()| {
             match fs::hard_link(&temporary, path) {
