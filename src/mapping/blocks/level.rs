@@ -4,7 +4,7 @@
 //! their first slots.
 
 use super::divisions::Division;
-use crate::mapping::engine::Distance;
+use crate::mapping::engine::{Axes, Distance};
 use crate::mapping::refinement::ListNear;
 use crate::topology::Grid;
 use std::cmp::Reverse;
@@ -78,6 +78,7 @@ pub(super) struct BlockDistance<const D: usize> {
     points: Vec<[i32; D]>,
     /// Length of every ring. For a dimension without a ring it is so large that it has no effect.
     lengths: [i32; D],
+    axes: Option<Axes>,
 }
 
 impl<const D: usize> BlockDistance<D> {
@@ -99,7 +100,19 @@ impl<const D: usize> BlockDistance<D> {
             }
             point
         };
-        Some(BlockDistance { points: (0..level.blocks()).map(point).collect(), lengths })
+        let along = |axis: usize, a: usize, b: usize| {
+            let direct = a.abs_diff(b) * level.units[axis];
+            if machine.wrap()[axis] { direct.min(machine.dims()[axis] - direct) } else { direct }
+        };
+        let axes = Axes::new(
+            &used.iter().map(|&j| level.slots[j]).collect::<Vec<_>>(),
+            |axis, a, b| along(used[axis], a, b),
+            (0..level.blocks()).map(|block| {
+                let coordinates = coordinates(block, &level.slots);
+                used.iter().map(|&j| coordinates[j]).collect::<Vec<_>>()
+            }),
+        );
+        Some(BlockDistance { points: (0..level.blocks()).map(point).collect(), lengths, axes })
     }
 }
 
@@ -113,6 +126,10 @@ impl<const D: usize> Distance for BlockDistance<D> {
             sum += direct.min(self.lengths[k] - direct);
         }
         i64::from(sum)
+    }
+
+    fn axes(&self) -> Option<&Axes> {
+        self.axes.as_ref()
     }
 }
 

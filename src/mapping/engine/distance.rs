@@ -4,7 +4,7 @@
 //! codes for trees, a table of all pairs for other topologies of moderate size, and calls of the topology for
 //! larger ones.
 
-use super::{Scale, TreePlaces, ask_for};
+use super::{Axes, Scale, TreePlaces, ask_for};
 use crate::mapping::Problem;
 
 /// Largest number of places for which a table of all pairs is made (32 MiB); on grids distances
@@ -25,6 +25,27 @@ pub(crate) trait Distance {
     fn distances_of(&self, a: u32) -> impl Fn(u32) -> i64 {
         move |b| self.between(a, b)
     }
+
+    /// The axes, if every distance is the sum of the distances along them.
+    fn axes(&self) -> Option<&Axes> {
+        None
+    }
+}
+
+/// The axes of the places of a problem on a grid, in a search with these numbers.
+fn axes_of(problem: &Problem<'_>, scale: Scale) -> Option<Axes> {
+    let (grid, points) = problem.grid()?;
+    if scale.distance(1) != 1 {
+        return None;
+    }
+    let ring = |axis: usize, a: usize, b: usize| {
+        let (direct, length) = (a.abs_diff(b), grid.dims()[axis]);
+        if grid.wrap()[axis] { direct.min(length - direct) } else { direct }
+    };
+    let coordinates = |&slot: &u32| -> Vec<usize> {
+        grid.coordinates(slot as usize).iter().map(|&c| c as usize).collect()
+    };
+    Axes::new(grid.dims(), ring, points.iter().map(coordinates))
 }
 
 /// Tree distances by path codes, indexed by place.
@@ -67,6 +88,7 @@ impl Distance for TreeDistance {
 pub(crate) struct DistanceTable {
     places: usize,
     table: Vec<u16>,
+    axes: Option<Axes>,
 }
 
 impl DistanceTable {
@@ -86,7 +108,7 @@ impl DistanceTable {
                 table[b * places + a] = d;
             }
         }
-        Some(DistanceTable { places, table })
+        Some(DistanceTable { places, table, axes: axes_of(problem, scale) })
     }
 }
 
@@ -101,6 +123,10 @@ impl Distance for DistanceTable {
         let row = &self.table[a as usize * self.places..][..self.places];
         move |b| i64::from(row[b as usize])
     }
+
+    fn axes(&self) -> Option<&Axes> {
+        self.axes.as_ref()
+    }
 }
 
 /// Meshes and tori of up to four dimensions, by coordinates.
@@ -108,6 +134,7 @@ pub(crate) struct GridDistance {
     points: Vec<[i32; DIMENSIONS]>,
     /// Length of every ring. For a dimension without a ring it is so large that it has no effect.
     lengths: [i32; DIMENSIONS],
+    axes: Option<Axes>,
 }
 
 const DIMENSIONS: usize = 4;
@@ -131,7 +158,8 @@ impl GridDistance {
             }
             point
         };
-        Some(GridDistance { points: points.iter().map(point).collect(), lengths })
+        let points = points.iter().map(point).collect();
+        Some(GridDistance { points, lengths, axes: axes_of(problem, scale) })
     }
 }
 
@@ -145,6 +173,10 @@ impl Distance for GridDistance {
             sum += direct.min(self.lengths[k] - direct);
         }
         i64::from(sum)
+    }
+
+    fn axes(&self) -> Option<&Axes> {
+        self.axes.as_ref()
     }
 }
 

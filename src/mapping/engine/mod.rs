@@ -2,6 +2,7 @@
 //! queues, distances, placements.
 
 mod arcs;
+mod axes;
 mod bisection;
 mod chosen_places;
 mod distance;
@@ -18,6 +19,7 @@ mod symmetry;
 mod tree_places;
 
 pub(crate) use crate::base::memory::{ask_for, emptied, refill, roomy};
+pub(crate) use axes::{Axes, Columns};
 pub(crate) use bisection::Bisection;
 pub(crate) use chosen_places::closest_in_tree;
 pub(crate) use distance::{Distance, Lookup, TreeDistance, lookup, with_distance};

@@ -9,7 +9,7 @@ use super::generators::Candidates;
 use super::inside_nodes;
 use super::judge::Judge;
 use super::objectives::{lower_largest, lower_links, lower_times};
-use super::{Effort, polish};
+use super::{Effort, Metric, polish};
 use crate::base::sorting::Arrange;
 use crate::mapping::engine::{Distance, Prepared, with_distance};
 use crate::mapping::papers::umpa_congestion;
@@ -36,7 +36,7 @@ pub(super) fn answers(problem: &Problem<'_>, budget: &Budget) -> Option<Outcome>
         let again = match best.best().filter(|_| round % 2 == 1) {
             Some(known) => {
                 let start = prepared.by_vertex(known.place_of_task.clone());
-                let effort = Effort::new(Preset::Strong, problem.tasks(), prepared.tree.is_some());
+                let effort = Effort::new(Preset::Strong, problem.tasks(), Metric::of(&prepared));
                 let place_of = polish(&prepared, start, &effort, budget);
                 let place_of = prepared.by_task(place_of);
                 Some(Outcome::new(problem, place_of).with("chosen", "refined with the time left"))

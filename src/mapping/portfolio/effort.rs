@@ -2,7 +2,29 @@
 
 use crate::mapping::Preset;
 use crate::mapping::blocks::BlockEffort;
+use crate::mapping::engine::{Distance, Prepared, with_distance};
 use crate::mapping::multisection::BisectEffort;
+
+/// What is known about the distances of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Metric {
+    /// The machine is a tree.
+    Tree,
+    /// Distances are sums along axes, so a step of annealing takes less than half of its time elsewhere.
+    Axes,
+    /// Nothing else.
+    Other,
+}
+
+impl Metric {
+    pub(crate) fn of(prepared: &Prepared<'_, '_>) -> Self {
+        match &prepared.tree {
+            Some(_) => Metric::Tree,
+            None if with_distance!(&prepared.lookup, d => d.axes().is_some()) => Metric::Axes,
+            None => Metric::Other,
+        }
+    }
+}
 
 /// Problems with more tasks are searched with less effort, because each step takes long.
 const LARGE: u64 = 400_000;
@@ -13,6 +35,9 @@ pub(crate) struct Effort {
     pub(crate) bisect: BisectEffort,
     /// Proposals of simulated annealing; 0 for none.
     pub(crate) anneal_steps: u64,
+    /// First and last temperature of annealing, in units of the mean uphill step.
+    pub(crate) hot: f64,
+    pub(crate) cold: f64,
     /// Deltas that greedy swapping may compute.
     pub(crate) swap_evaluations: u64,
     /// Proposals of the search for less congestion.
@@ -26,10 +51,17 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// `tree`: the topology is a tree. Other topologies get more annealing, because fewer exact methods
-    /// work on them.
-    pub(crate) fn new(preset: Preset, tasks: usize, tree: bool) -> Self {
+    /// Topologies that are no trees get more annealing, because fewer exact methods work on them.
+    pub(crate) fn new(preset: Preset, tasks: usize, metric: Metric) -> Self {
         let n = tasks as u64;
+        let tree = metric == Metric::Tree;
+        let anneal_steps = anneal_steps(preset, metric, n);
+        // A short run leaves more of its start as it is.
+        let (hot, cold) = match (metric, preset) {
+            (Metric::Axes, Preset::Fast) => (0.15, 0.02),
+            (Metric::Axes, _) => (0.2, 0.015),
+            _ => (0.2, 0.02),
+        };
         let bisect = BisectEffort::new;
         match preset {
             Preset::Fast => Effort {
@@ -46,7 +78,9 @@ impl Effort {
                     inherits: n > LARGE,
                     ..bisect(1, 2, 2, 0)
                 },
-                anneal_steps: if !tree && n <= 8192 { 300 * n } else { 0 },
+                anneal_steps,
+                hot,
+                cold,
                 // On large problems, most evaluations beyond this number find nothing.
                 swap_evaluations: if n > 8192 { 20 * n } else { 200 * n },
                 congestion_steps: 50 * n,
@@ -62,14 +96,9 @@ impl Effort {
                     65_537..=LARGE => BisectEffort { starts: 4, share: 8, ..bisect(2, 4, 3, 1) },
                     _ => BisectEffort { starts: 4, share: 8, inherits: true, ..bisect(1, 4, 3, 1) },
                 },
-                anneal_steps: match (tree, n) {
-                    (true, 0..=8192) => 140_000 + 100 * n,
-                    (false, 0..=512) => 24_000 * n,
-                    (false, 513..=1024) => 8_000_000,
-                    (false, 0..=8192) => 2_000_000 + 4000 * n,
-                    (_, 0..=65_536) => 30 * n,
-                    _ => 0,
-                },
+                anneal_steps,
+                hot,
+                cold,
                 swap_evaluations: 1000 * n,
                 congestion_steps: 200 * n.min(65_536),
                 // On a tree it seldom finds more than the other steps, and a launch would start 90 ms later.
@@ -79,12 +108,9 @@ impl Effort {
             },
             Preset::Strong => Effort {
                 bisect: bisect(6, 8, 8, 6),
-                // Off trees, five times as much as the preset before it finds another percent on irregular patterns.
-                anneal_steps: match (tree, n) {
-                    (false, 0..=1024) => 120_000 * n,
-                    (false, 0..=65_536) => (20_000 * n).max(120_000_000),
-                    _ => 20_000 * n.min(65_536),
-                },
+                anneal_steps,
+                hot,
+                cold,
                 swap_evaluations: 5000 * n,
                 congestion_steps: 2000 * n.min(65_536),
                 tabu_pairs: 80_000_000,
@@ -92,6 +118,36 @@ impl Effort {
                 blocks: of_blocks(preset, n),
             },
         }
+    }
+}
+
+/// Proposals of simulated annealing.
+fn anneal_steps(preset: Preset, metric: Metric, n: u64) -> u64 {
+    match preset {
+        Preset::Fast => match (metric, n) {
+            (Metric::Axes, 0..=8192) => 600 * n,
+            (Metric::Other, 0..=8192) => 300 * n,
+            _ => 0,
+        },
+        Preset::Default => match (metric, n) {
+            (Metric::Tree, 0..=8192) => 140_000 + 100 * n,
+            (Metric::Axes, 0..=512) => 40_000 * n,
+            (Metric::Axes, 513..=1024) => 14_000_000,
+            (Metric::Axes, 0..=8192) => 6_000_000 + 5500 * n,
+            (Metric::Other, 0..=512) => 24_000 * n,
+            (Metric::Other, 513..=1024) => 8_000_000,
+            (Metric::Other, 0..=8192) => 2_000_000 + 4000 * n,
+            (_, 0..=65_536) => 30 * n,
+            _ => 0,
+        },
+        // Off trees, five times as much as the preset before it finds another percent on irregular patterns.
+        Preset::Strong => match (metric, n) {
+            (Metric::Tree, _) => 20_000 * n.min(65_536),
+            (Metric::Axes, 0..=1024) => 250_000 * n,
+            (Metric::Axes, _) => (20_000 * n.min(65_536)).max(250_000_000),
+            (Metric::Other, 0..=1024) => 120_000 * n,
+            (Metric::Other, _) => (20_000 * n.min(65_536)).max(120_000_000),
+        },
     }
 }
 

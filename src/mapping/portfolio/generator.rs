@@ -1,7 +1,7 @@
 //! The sources of the portfolio's candidates.
 
-use super::Effort;
 use super::candidate::{Candidate, Origin};
+use super::{Effort, Metric};
 use crate::mapping::engine::Prepared;
 use crate::mapping::geometric::{GridShape, detect};
 use crate::mapping::{Budget, Preset};
@@ -82,7 +82,7 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
 }
 
 fn effort(prepared: &Prepared<'_, '_>, preset: Preset) -> Effort {
-    Effort::new(preset, prepared.problem.tasks(), prepared.tree.is_some())
+    Effort::new(preset, prepared.problem.tasks(), Metric::of(prepared))
 }
 
 /// Which generators have made a candidate on this thread, for tests that must reach all generators.

@@ -16,7 +16,7 @@ mod polish;
 mod regular_patterns;
 
 pub use auto::Auto;
-use effort::Effort;
+use effort::{Effort, Metric};
 use polish::polish;
 
 #[cfg(test)]

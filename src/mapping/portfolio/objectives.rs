@@ -3,7 +3,7 @@
 //! They start from the answer for hop-bytes, which is good for all objectives. One search lowers the
 //! largest cost of a pair, pair by pair. The other lowers the load of all links near the maximum.
 
-use super::Effort;
+use super::{Effort, Metric};
 use crate::mapping::engine::{Csr, Placement, Prepared, with_distance};
 use crate::mapping::evaluation::directed;
 use crate::mapping::refinement::{
@@ -33,7 +33,7 @@ impl<'a> OfLinks<'a> {
             network: problem.topology().network()?,
             matrix: directed(problem.graph(), problem.traffic()),
             pinned: (0..n).map(|task| problem.fixed_place(task).is_some()).collect(),
-            effort: Effort::new(preset, n, prepared.tree.is_some()),
+            effort: Effort::new(preset, n, Metric::of(prepared)),
         })
     }
 }

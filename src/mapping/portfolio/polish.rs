@@ -25,8 +25,8 @@ pub(crate) fn polish(
         let space = SearchSpace { graph, distance, near, pinned, budget };
         let mut annealing = Annealing {
             steps: effort.anneal_steps,
-            hot: 0.2,
-            cold: 0.02,
+            hot: effort.hot,
+            cold: effort.cold,
             rng: prepared.rng.fork(0xa11ea1),
         };
         let evaluations = effort.swap_evaluations;

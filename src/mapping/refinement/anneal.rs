@@ -4,8 +4,11 @@
 //! the partner. A task on that place moves to the other's place. Thus every proposal can bring a pair
 //! together.
 
+use super::axis_costs::AxisCosts;
 use super::near::Near;
 use super::refiner::{Refiner, SearchSpace};
+use super::swap_costs::{Summed, SwapCosts};
+use crate::mapping::Budget;
 use crate::mapping::engine::{Csr, Distance, EMPTY, Placement, Rng};
 use std::sync::LazyLock;
 
@@ -22,6 +25,9 @@ pub(crate) struct Annealing {
     pub(crate) rng: Rng,
 }
 
+/// The part of the proposals, times the mean number of coordinates of an axis, below which tables of costs are faster.
+const FEW: f64 = 1.5;
+
 /// Entries of [`DRAWS`].
 const ENTRIES: usize = 4096;
 
@@ -33,81 +39,164 @@ static DRAWS: LazyLock<Box<[f64; ENTRIES]>> = LazyLock::new(|| {
 
 impl<D: Distance, N: Near> Refiner<D, N> for Annealing {
     fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128 {
-        run(space.graph, space.distance, space.near, space, self, placement)
+        let (graph, distance) = (space.graph, space.distance);
+        let Some(mut run) = Run::new(space, self) else { return 0 };
+        let mut summed = Summed { graph, distance };
+        let Some(unit) = run.mean_uphill(&summed, placement, space.near) else { return 0 };
+        run.temperature = unit * self.hot;
+        // Tables are slow to change, so they pay once few proposals are taken.
+        let few = distance
+            .axes()
+            .map_or(0.0, |axes| FEW * axes.list().len() as f64 / axes.width() as f64);
+        run.cool(&mut summed, placement, space.near, few);
+        if !run.has_ended() {
+            if let Some(mut costs) = AxisCosts::<_, i32>::new(graph, distance, placement, 31) {
+                run.cool(&mut costs, placement, space.near, 0.0);
+            } else if let Some(mut costs) = AxisCosts::<_, i64>::new(graph, distance, placement, 62)
+            {
+                run.cool(&mut costs, placement, space.near, 0.0);
+            } else {
+                run.cool(&mut summed, placement, space.near, 0.0);
+            }
+        }
+        self.rng = run.rng;
+        run.change
     }
 }
 
-/// Graph, distance and nearness are parameters of their own: behind `space` the compiler has to assume
-/// that each swap may change them, and reads their addresses again. For the same reason the state of the
-/// random numbers is a local copy.
-fn run<D: Distance, N: Near>(
-    graph: &Csr,
-    d: &D,
-    near: &N,
-    space: &SearchSpace<'_, D, N>,
-    schedule: &mut Annealing,
-    placement: &mut Placement,
-) -> i128 {
-    let (budget, pinned, draws) = (space.budget, space.pinned, &**DRAWS);
-    let rng = &mut schedule.rng.clone();
-    let is_pinned = |t: u32| pinned.get(t as usize).copied().unwrap_or(false);
-    let movable: Vec<u32> = (0..graph.len() as u32)
-        .filter(|&t| !is_pinned(t) && graph.degree(t as usize) > 0)
-        .collect();
-    if movable.is_empty() {
-        return 0;
+/// Proposals at one temperature.
+const BLOCK: u64 = 1024;
+
+/// A run that has come to some temperature.
+struct Run<'a> {
+    graph: &'a Csr,
+    pinned: &'a [bool],
+    budget: &'a Budget,
+    /// The tasks that may move, and that have partners.
+    movable: Vec<u32>,
+    block: u64,
+    blocks: u64,
+    temperature: f64,
+    /// The factor between the temperatures of two blocks.
+    cooling: f64,
+    rng: Rng,
+    change: i128,
+}
+
+impl<'a> Run<'a> {
+    /// `None` if no task may move.
+    fn new<D, N>(space: &SearchSpace<'a, D, N>, schedule: &Annealing) -> Option<Self> {
+        let graph = space.graph;
+        let can_move = |&t: &u32| !space.is_pinned(t as usize) && graph.degree(t as usize) > 0;
+        let movable: Vec<u32> = (0..graph.len() as u32).filter(can_move).collect();
+        let blocks = (schedule.steps / BLOCK).max(1);
+        (!movable.is_empty()).then(|| Run {
+            graph,
+            pinned: space.pinned,
+            budget: space.budget,
+            movable,
+            block: 0,
+            blocks,
+            temperature: 0.0,
+            cooling: libm::pow(schedule.cold / schedule.hot, 1.0 / blocks as f64),
+            rng: schedule.rng.clone(),
+            change: 0,
+        })
     }
-    let propose = |placement: &Placement, rng: &mut Rng| -> Option<(usize, u32)> {
-        let u = movable[rng.below(movable.len())] as usize;
-        let r = graph.range(u);
-        let x = graph.arcs.target(r.start + rng.below(r.len()));
+
+    fn has_ended(&self) -> bool {
+        self.block == self.blocks
+    }
+
+    /// A task that may move to a place.
+    #[inline(always)]
+    fn propose(
+        &self,
+        placement: &Placement,
+        near: &impl Near,
+        rng: &mut Rng,
+    ) -> Option<(usize, u32)> {
+        let u = self.movable[rng.below(self.movable.len())] as usize;
+        let r = self.graph.range(u);
+        let x = self.graph.arcs.target(r.start + rng.below(r.len()));
         let q = near.pick(placement.place_of[x as usize], rng);
         if q == placement.place_of[u] {
             return None;
         }
         let v = placement.task_at[q as usize];
+        let is_pinned = |v: u32| self.pinned.get(v as usize).copied().unwrap_or(false);
         (v == EMPTY || !is_pinned(v)).then_some((u, q))
-    };
-    // The mean uphill step sets the scale of temperatures.
-    let (mut uphill, mut count) = (0f64, 0u32);
-    for _ in 0..512 {
-        if let Some((u, q)) = propose(placement, rng) {
-            let delta = placement.delta(graph, d, u, q);
-            if delta > 0 {
-                uphill += delta as f64;
-                count += 1;
+    }
+
+    /// The mean uphill step, which sets the scale of temperatures. `None` if there is none.
+    fn mean_uphill(
+        &mut self,
+        costs: &impl SwapCosts,
+        placement: &Placement,
+        near: &impl Near,
+    ) -> Option<f64> {
+        let (mut uphill, mut count) = (0f64, 0u32);
+        let mut rng = self.rng.clone();
+        for _ in 0..512 {
+            if let Some((u, q)) = self.propose(placement, near, &mut rng) {
+                let delta = costs.change(costs.at_least(placement, u, q), placement, u, q);
+                if delta > 0 {
+                    uphill += delta as f64;
+                    count += 1;
+                }
             }
         }
+        self.rng = rng;
+        (count > 0).then(|| uphill / f64::from(count))
     }
-    if count == 0 {
-        return 0;
-    }
-    let unit = uphill / f64::from(count);
-    const BLOCK: u64 = 1024;
-    let blocks = (schedule.steps / BLOCK).max(1);
-    let cooling = libm::pow(schedule.cold / schedule.hot, 1.0 / blocks as f64);
-    let mut temperature = unit * schedule.hot;
-    let mut change = 0i128;
-    for block in 0..blocks {
-        if budget.expired() {
-            break;
-        }
-        if block % 16 == 0 {
-            budget.report("annealing", block, blocks);
-        }
-        let mut block_change = 0i64;
-        for _ in 0..BLOCK {
-            let Some((u, q)) = propose(placement, rng) else { continue };
-            let delta = placement.delta(graph, d, u, q);
-            if delta <= 0 || (delta as f64) < temperature * draws[rng.next_u64() as usize % ENTRIES]
-            {
-                placement.swap(u, q);
-                block_change += delta;
+
+    /// Cools to the end, or until a smaller part than `least` of the proposals of a block is taken. What changes often is
+    /// in local copies: behind `self` the compiler has to assume that each swap may change it.
+    fn cool(
+        &mut self,
+        costs: &mut impl SwapCosts,
+        placement: &mut Placement,
+        near: &impl Near,
+        least: f64,
+    ) {
+        let (draws, mut rng) = (&**DRAWS, self.rng.clone());
+        let mut temperature = self.temperature;
+        let enough = (least * BLOCK as f64) as u64;
+        while self.block < self.blocks {
+            if self.budget.expired() {
+                self.block = self.blocks;
+                break;
+            }
+            if self.block.is_multiple_of(16) {
+                self.budget.report("annealing", self.block, self.blocks);
+            }
+            let (mut change, mut taken) = (0i64, 0u64);
+            for _ in 0..BLOCK {
+                let Some((u, q)) = self.propose(placement, near, &mut rng) else { continue };
+                let mut most = None;
+                let mut accepts = |delta: i64| {
+                    let draw = || temperature * draws[rng.next_u64() as usize % ENTRIES];
+                    delta <= 0 || (delta as f64) < *most.get_or_insert_with(draw)
+                };
+                let least = costs.at_least(placement, u, q);
+                if !accepts(least) {
+                    continue;
+                }
+                let delta = costs.change(least, placement, u, q);
+                if accepts(delta) {
+                    costs.swap(placement, u, q);
+                    change += delta;
+                    taken += 1;
+                }
+            }
+            self.change += i128::from(change);
+            self.block += 1;
+            temperature *= self.cooling;
+            if taken < enough {
+                break;
             }
         }
-        change += i128::from(block_change);
-        temperature *= cooling;
+        self.temperature = temperature;
+        self.rng = rng;
     }
-    schedule.rng = rng.clone();
-    change
 }

@@ -1,6 +1,7 @@
 //! Refinement: changes a valid answer into a better one.
 
 mod anneal;
+mod axis_costs;
 mod bisection_refiner;
 mod congestion;
 mod fm;
@@ -16,6 +17,7 @@ mod refiner;
 mod requests;
 mod robust_tabu;
 mod swap;
+mod swap_costs;
 
 pub(crate) use anneal::Annealing;
 pub(crate) use bisection_refiner::{BisectionRefiner, Unrefined};
