@@ -15,6 +15,11 @@ PACKAGES = ["gcc", "libc6-dev", "openmpi-bin", "libopenmpi-dev"]
 RELEASES = {"bullseye": ["environment-modules"], "bookworm": ["lmod", "python3", "file"]}
 DONE = ".rankweave-packages"
 
+# With these, Open MPI starts as root, and with more ranks than cores.
+ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+               "OMPI_MCA_btl_base_warn_component_unused": "0"}
+
 
 def mirror():
     """The address of Debian's packages in the configuration of apt; None on other systems."""
@@ -71,19 +76,31 @@ class System:
         script = (f"{mounts} mount --rbind /dev {folder}/dev && mount --rbind /sys {folder}/sys && "
                   f"mount -t tmpfs tmpfs {folder}/tmp && "
                   f"mount -t proc proc {folder}/proc && exec chroot {folder} \"$@\"")
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8",
-                       "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                       "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
-                       "OMPI_MCA_btl_base_warn_component_unused": "0"}
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8", **ENVIRONMENT}
         return subprocess.run(
             ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script, "sh", *command],
             capture_output=True, text=True, errors="replace", env=environment, timeout=limit, check=False)
 
-    def run(self, files, script, limit=300):
-        """Runs a shell script in a copy of the system that has the folder `files` as /mnt."""
+    def copy(self):
+        """The folder of a copy of the system, and the shell commands that mount it."""
         over = self.layers
         os.makedirs(over, exist_ok=True)
-        mounts = (f"mount -t tmpfs tmpfs {over} && mkdir {over}/up {over}/work {over}/root && "
-                  f"mount -t overlay overlay -o lowerdir={self.folder},upperdir={over}/up,workdir={over}/work "
-                  f"{over}/root && mount --bind {files} {over}/root/mnt && ")
-        return self.enter(["bash", "-c", script], f"{over}/root", limit, mounts)
+        return f"{over}/root", (
+            f"mount -t tmpfs tmpfs {over} && mkdir {over}/up {over}/work {over}/root && "
+            f"mount -t overlay overlay -o lowerdir={self.folder},upperdir={over}/up,workdir={over}/work {over}/root && ")
+
+    def run(self, files, script, limit=300):
+        """Runs a shell script in a copy of the system that has the folder `files` as /mnt."""
+        root, mounts = self.copy()
+        mounts += f"mount --bind {files} {root}/mnt && "
+        return self.enter(["bash", "-c", script], root, limit, mounts)
+
+    def beside(self, script, limit=300):
+        """Runs a shell script on this machine, beside a copy of the system in the folder $root, which has this machine's
+        /tmp and /dev, as a container does that a launcher starts."""
+        root, mounts = self.copy()
+        mounts += (f"mount --rbind /dev {root}/dev && mount --rbind /sys {root}/sys && mount --bind /tmp {root}/tmp && "
+                   f"mount -t proc proc {root}/proc && exec bash -c \"$1\"")
+        environment = {**os.environ, **ENVIRONMENT, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "root": root}
+        return subprocess.run(["unshare", "--mount", "sh", "-c", mounts, "sh", script], capture_output=True, text=True,
+                              errors="replace", env=environment, timeout=limit, check=False)
