@@ -35,17 +35,31 @@ pub(crate) trait Refiner<D: Distance, N: Near> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::engine::{EMPTY, Scale, cost, seeded};
+    use crate::mapping::engine::{Axes, EMPTY, Scale, cost, seeded};
     use crate::mapping::refinement::{Annealing, LargestPair, ListNear, SwapSearch};
     use crate::matrix::Graph;
     use proptest::prelude::*;
 
     /// Places in a row.
-    struct Row;
+    struct Row {
+        axes: Option<Axes>,
+    }
+
+    impl Row {
+        /// Distances that are known along an axis, and others of the same size.
+        fn both() -> [Self; 2] {
+            let axes = Axes::new(&[16], |_, a, b| a.abs_diff(b), (0..16).map(|p| [p]));
+            [Row { axes: None }, Row { axes }]
+        }
+    }
 
     impl Distance for Row {
         fn between(&self, a: u32, b: u32) -> i64 {
             i64::from(a.abs_diff(b))
+        }
+
+        fn axes(&self) -> Option<&Axes> {
+            self.axes.as_ref()
         }
     }
 
@@ -61,32 +75,39 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
-        /// Every vertex keeps a place of its own, pinned ones stay where they are, and the change
-        /// of cost is the one that is claimed.
+        /// Every vertex keeps a place of its own, pinned ones stay where they are, the change of cost is the one that is
+        /// claimed, and the answer is the same whether costs are looked up along axes or added up.
         #[test]
         fn placements_stay_valid(
             raw in prop::collection::vec((0u32..12, 0u32..12, 1u64..100), 0..50),
             pinned in prop::collection::vec(any::<bool>(), 12), seed in 0u64..50)
         {
             let graph = Csr::from_graph(&Graph::from_edges(12, &raw), Scale::new(1 << 20, 100));
-            let (near, budget) = (ListNear::scan(&Row, 16, 6), Budget::unlimited());
-            let space = SearchSpace {
-                graph: &graph, distance: &Row, near: &near, pinned: &pinned, budget: &budget,
-            };
+            let [plain, along_axis] = Row::both();
+            let (near, budget) = (ListNear::scan(&plain, 16, 6), Budget::unlimited());
             let start: Vec<u32> = (0..12).map(|v| (v * 5 + 3) % 16).collect();
-            let before = cost(&graph, &Row, &start);
-            for (mut refiner, is_monotone) in all(seed) {
-                let mut placement = Placement::new(start.clone(), 16);
-                let change = refiner.refine(&space, &mut placement);
-                prop_assert_eq!(cost(&graph, &Row, &placement.place_of) - before, change);
-                prop_assert!(!is_monotone || change <= 0);
-                for (v, &place) in placement.place_of.iter().enumerate() {
-                    prop_assert_eq!(placement.task_at[place as usize], v as u32);
-                    prop_assert!(!pinned[v] || place == start[v]);
+            let before = cost(&graph, &plain, &start);
+            let mut answers = Vec::new();
+            for distance in [&plain, &along_axis] {
+                let space = SearchSpace {
+                    graph: &graph, distance, near: &near, pinned: &pinned, budget: &budget,
+                };
+                for (mut refiner, is_monotone) in all(seed) {
+                    let mut placement = Placement::new(start.clone(), 16);
+                    let change = refiner.refine(&space, &mut placement);
+                    prop_assert_eq!(cost(&graph, distance, &placement.place_of) - before, change);
+                    prop_assert!(!is_monotone || change <= 0);
+                    for (v, &place) in placement.place_of.iter().enumerate() {
+                        prop_assert_eq!(placement.task_at[place as usize], v as u32);
+                        prop_assert!(!pinned[v] || place == start[v]);
+                    }
+                    let empty = placement.task_at.iter().filter(|&&v| v == EMPTY).count();
+                    prop_assert_eq!(empty, 4);
+                    answers.push(placement.place_of);
                 }
-                let empty = placement.task_at.iter().filter(|&&v| v == EMPTY).count();
-                prop_assert_eq!(empty, 4);
             }
+            let (summed, looked_up) = answers.split_at(answers.len() / 2);
+            prop_assert_eq!(summed, looked_up);
         }
     }
 }
