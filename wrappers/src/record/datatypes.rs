@@ -69,11 +69,8 @@ fn is_worth_keeping(thread: &Thread, bits: u64, most: u64) -> bool {
 #[inline(always)]
 fn set_questions(bits: u64, questions: u64) {
     let (words, none) = words(bits);
-    let word = word_of(bits).unwrap_or_else(|| {
-        let [first, second] = words;
-        let number = |word: &AtomicU64| word.load(Ordering::Relaxed) & NUMBER;
-        if number(second) < number(first) { second } else { first }
-    });
+    let [first, second] = words.map(|word| word.load(Ordering::Relaxed) & NUMBER);
+    let word = word_of(bits).unwrap_or(words[usize::from(second < first)]);
     word.store(none | questions.min(NUMBER), Ordering::Relaxed);
 }
 
