@@ -146,9 +146,11 @@ impl Head {
         bytes[8..16].copy_from_slice(&self.length.to_ne_bytes());
         bytes[16..24].copy_from_slice(&self.count.to_ne_bytes());
         bytes[24..32].copy_from_slice(&self.number.to_ne_bytes());
-        for (place, value) in bytes[32..48].chunks_exact_mut(4).zip(self.shape) {
-            place.copy_from_slice(&value.to_ne_bytes());
-        }
+        let [first, second, third, fourth] = self.shape;
+        bytes[32..36].copy_from_slice(&first.to_ne_bytes());
+        bytes[36..40].copy_from_slice(&second.to_ne_bytes());
+        bytes[40..44].copy_from_slice(&third.to_ne_bytes());
+        bytes[44..48].copy_from_slice(&fourth.to_ne_bytes());
         let check = head_check(&bytes);
         bytes[4..8].copy_from_slice(&check.to_ne_bytes());
         bytes

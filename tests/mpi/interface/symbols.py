@@ -42,6 +42,13 @@ def known():
     return found | {name + "_c" for name in found}
 
 
+def marked(mark):
+    """The names behind `@openmpi` or `@mpich` in calls.tbl: functions that only this family has."""
+    with open(os.path.join(call_table.WRAPPERS, "calls.tbl"), encoding="utf-8") as f:
+        lines = [line.split("#")[0].split() for line in f]
+    return {name for words in lines if words[:1] == [mark] for name in words[1:]}
+
+
 def check(results, stacks):
     table = known()
     listed = {name for names in EXTENSIONS.values() for name in names.split()}
@@ -55,6 +62,9 @@ def check(results, stacks):
         problems = [f"{n} does not stand in calls.tbl" for n in sorted(standard - table)]
         problems += [f"{n}: an extension that neither calls.tbl nor tests/mpi/interface/symbols.py knows"
                      for n in sorted(extensions - table - listed)]
+        others = marked("@mpich" if "ompi_mpi_comm_world" in names else "@openmpi")
+        problems += [f"{n} is there, but calls.tbl says that only the other family has it"
+                     for n in sorted(extensions & (others | {name + "_c" for name in others}))]
         if len(standard) < 300:
             problems.append(f"only {len(standard)} functions found")
         results.add(f"{stack.name}: all {len(standard)} functions and {len(extensions)} extensions "

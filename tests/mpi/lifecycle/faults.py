@@ -62,7 +62,7 @@ def functions():
     found = {name: (result, number) for result, number, names in LIBC for name in names.split()}
     with open(os.path.join(stacks.ROOT, "wrappers", "pmpi.txt"), encoding="utf-8") as file:
         for line in file:
-            name = line.split("#")[0].strip()
+            name = line.split("#")[0].strip().partition(" ")[0]
             if name and name not in KEPT:
                 found["P" + name] = ("MPI_ERROR", "0")
     return found

@@ -15,6 +15,18 @@ pub fn is_plain_send(call: &Call) -> bool {
         && matches!(names.get(6..), Some([] | ["request"]))
 }
 
+/// The function behind the entry of a call, for the handles of the family `abi`, which are 32 bits wide if `narrow`.
+pub fn function(call: &Call, abi: &str, narrow: bool) -> String {
+    let name = call.prototype.rust_name();
+    match &call.action {
+        Action::Hand { function, .. } => format!("{function}::<{abi}>"),
+        _ if is_plain_send(call) => {
+            format!("{name}_{}::<{abi}>", if narrow { "narrow" } else { "wide" })
+        }
+        _ => format!("{name}::<{abi}>"),
+    }
+}
+
 /// Writes the wrapper of the entry point with this number.
 pub fn wrapper(text: &mut String, number: usize, call: &Call) {
     let prototype = &call.prototype;

@@ -28,12 +28,13 @@ pub fn wrapper(text: &mut String, call: &Call) {
     let recorder = call.recorder();
     if let Some(recorder) = &recorder {
         recorder.plan(text);
-        let list = recorder.list(|p| converted(p, large));
+        let list = recorder.list(|p| converted(p, large, recorder.at_start));
         let _ = writeln!(text, "        let _ = {};", recorder.call(Way::Either, &list));
     }
     for p in prototype.parameters.iter().filter(|p| p.is_comm()) {
         let name = p.rust_name();
-        let _ = writeln!(text, "        let {name} = arguments::effective::<A>({name});");
+        let seldom = if recorder.is_some_and(|r| r.at_start) { "seldom::" } else { "" };
+        let _ = writeln!(text, "        let {name} = arguments::{seldom}effective::<A>({name});");
     }
     if call.action == Action::Within {
         text.push_str("        let _inside = Inside::enter();\n");
@@ -45,63 +46,61 @@ pub fn wrapper(text: &mut String, call: &Call) {
         names.join(", ")
     );
     if recorder.is_some_and(|r| r.at_start) {
-        text.push_str("        arguments::keep::<A>(ierror, request, plan);\n");
+        text.push_str("        arguments::seldom::keep::<A>(ierror, request, &mut plan);\n");
     }
     text.push_str("    }\n}\n\n");
 }
 
-/// A Fortran argument as the recorders take it.
-fn converted(p: &Parameter, large: bool) -> String {
+/// A Fortran argument as the recorders take it. With `seldom`, functions convert it that are not in every wrapper.
+fn converted(p: &Parameter, large: bool, seldom: bool) -> String {
     let name = p.rust_name();
+    let seldom = if seldom { "seldom::" } else { "" };
     // Choice buffers are passed as descriptors in binding 2, and in binding 1 of the large-count calls.
     let descriptor = if large { "B == 1" } else { "B == 2" };
     match p.rust_type().as_str() {
         "c_int" if is_count(&p.name) => format!("i64::from(arguments::int({name}))"),
         "c_int" => format!("arguments::int({name})"),
-        "A::Comm" => format!("arguments::comm::<A>({name})"),
-        "A::Datatype" => format!("arguments::datatype::<A>({name})"),
+        "A::Comm" => format!("arguments::{seldom}comm::<A>({name})"),
+        "A::Datatype" => format!("arguments::{seldom}datatype::<A>({name})"),
         "A::Op" => format!("arguments::op::<A>({name})"),
         "A::Win" => format!("arguments::win::<A>({name})"),
         "i64" => format!("*{name}.cast::<i64>()"),
         "*const c_int" => format!("{name}.cast::<c_int>().cast_const()"),
         "*const i64" => format!("{name}.cast::<i64>().cast_const()"),
         "*const A::Datatype" => format!("arguments::Types({name}.cast::<c_int>().cast_const())"),
-        _ => format!("arguments::buffer::<A>({name}, {descriptor})"),
+        _ => format!("arguments::{seldom}buffer::<A>({name}, {descriptor})"),
     }
 }
 
-/// What stands in the table of wrappers for a call that is passed on as it is.
-pub const THROUGH: &str = "Wrapper::Through";
+/// Whether a call has a wrapper for Fortran.
+pub fn has_wrapper(call: &Call) -> bool {
+    !matches!(call.action, Action::Nothing | Action::Hand { only_c: true, .. })
+}
 
-/// The entry of a call in the table of wrappers.
-pub fn entry(binding: Binding, call: &Call) -> String {
+/// The function behind the entry of a call, for the handles of a family that is named by `abi`.
+pub fn function(binding: Binding, call: &Call, abi: &str) -> String {
     // The wrapper of a large-count call knows its binding by the index in `Binding::LARGE`.
     let number = match binding {
         Binding::F08Large => 0,
         Binding::F08tsLarge => 1,
         small => small as usize,
     };
-    let generated = format!("f_{}::<A, {number}> as *const ()", call.prototype.rust_name());
-    let (kind, function) = match &call.action {
-        Action::Nothing | Action::Hand { only_c: true, .. } => return THROUGH.into(),
-        Action::Hand { function, always, .. } => {
-            let types = vec!["P"; fortran_names::parameters(&call.prototype).len()].join(", ");
-            let path = format!(
-                "fortran::{function}::<A, {number}> as unsafe extern \"C-unwind\" fn({types}) as *const ()"
-            );
-            (if *always { "Records" } else { "Translates" }, path)
-        }
-        Action::Translate => ("Translates", generated),
-        Action::Record { .. } | Action::Within => ("Records", generated),
-    };
-    // In MPICH these procedures call MPI_X in C, whose wrapper sees the call. Only the procedures of mpi_f08
-    // without choice buffers call internal functions directly.
-    let straight = matches!(binding, Binding::F08 | Binding::F08Large);
-    let bypass = binding == Binding::F77 && call.bypasses_c;
-    let wrapper = format!("Wrapper::{kind}({function})");
-    if straight || bypass {
-        wrapper
-    } else {
-        format!("if A::FORTRAN_CALLS_C {{ {THROUGH} }} else {{ {wrapper} }}")
+    match &call.action {
+        Action::Hand { function, .. } => format!("fortran::{function}::<{abi}, {number}>"),
+        _ => format!("f_{}::<{abi}, {number}>", call.prototype.rust_name()),
     }
+}
+
+/// The type of this function.
+pub fn function_type(call: &Call) -> String {
+    let types = vec!["P"; fortran_names::parameters(&call.prototype).len()].join(", ");
+    format!("unsafe extern \"C-unwind\" fn({types})")
+}
+
+/// Whether the entry of a call leads to its wrapper where the Fortran procedures call MPI_X in C, whose wrapper
+/// sees the call, too. In MPICH, only the procedures of mpi_f08 without choice buffers call internal functions
+/// directly.
+pub fn is_needed_beside_c(binding: Binding, call: &Call) -> bool {
+    let straight = matches!(binding, Binding::F08 | Binding::F08Large);
+    straight || (binding == Binding::F77 && call.bypasses_c)
 }

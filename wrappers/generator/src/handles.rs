@@ -15,7 +15,7 @@ const FAMILIES: [(&str, &str); 3] = [
 ];
 
 /// What a row can be.
-const KINDS: [&str; 6] = ["type", "number", "address", "handle", "to_c", "to_fortran"];
+const KINDS: [&str; 7] = ["type", "number", "fact", "address", "handle", "to_c", "to_fortran"];
 
 /// One row.
 #[derive(Debug)]
@@ -41,7 +41,8 @@ pub fn file(table: &str) -> Result<String, String> {
             text,
             "/// {what}\n#[derive(Debug, Clone, Copy)]\npub struct {family};\n\nimpl Abi for {family} {{"
         );
-        for row in &rows {
+        // Facts are for the tables of wrappers; see `families`.
+        for row in rows.iter().filter(|row| row.kind != "fact") {
             let item = row.item(column, &rows).map_err(|e| {
                 format!(
                     "wrappers/handles.tsv:{}: {e}; the head of the file says what can stand here",
@@ -53,6 +54,36 @@ pub fn file(table: &str) -> Result<String, String> {
         text.push_str("}\n\n");
     }
     Ok(text)
+}
+
+/// What the tables of wrappers depend on in a family of handles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Family {
+    /// The name of the type.
+    pub name: &'static str,
+    /// Handles have 32 bits.
+    pub narrow: bool,
+    /// mpif.h, and the calls of mpi_f08 with choice buffers, call MPI_X in C.
+    pub fortran_calls_c: bool,
+}
+
+/// The families of a table.
+///
+/// # Errors
+/// If a row that they are read from is missing, or the table has a mistake.
+pub fn families(table: &str) -> Result<[Family; 3], String> {
+    let rows = parse(table)?;
+    let values = |kind: &str, name: &str| {
+        let row = rows.iter().find(|row| row.kind == kind && row.name == name);
+        row.map(|row| row.values)
+            .ok_or_else(|| format!("wrappers/handles.tsv: no row of kind {kind} is named {name}"))
+    };
+    let (comm, calls_c) = (values("type", "Comm")?, values("fact", "FORTRAN_CALLS_C")?);
+    let mut columns = 0..;
+    Ok(FAMILIES.map(|(name, _)| {
+        let column = columns.next().unwrap_or_default();
+        Family { name, narrow: comm[column] == "int", fortran_calls_c: calls_c[column] == "true" }
+    }))
 }
 
 fn parse(table: &str) -> Result<Vec<Row<'_>>, String> {
@@ -88,7 +119,6 @@ impl Row<'_> {
         };
         Ok(match self.kind {
             "type" => format!("type {name} = {};", self.handle(column)?),
-            "number" if self.rust_type == "bool" => format!("const {name}: bool = {value};"),
             "number" if self.rust_type == "usize" => {
                 format!("const {name}: usize = {}_isize as usize;", number(value)?)
             }
@@ -189,6 +219,18 @@ mod tests {
         ] {
             assert!(text.contains(item), "{item}\n{text}");
         }
+    }
+
+    #[test]
+    fn facts_are_read_and_become_no_item() {
+        let table = "type\tComm\tComm\tMPI_Comm\tpointer\tint\tpointer\n\
+                     fact\tbool\tFORTRAN_CALLS_C\t-\tfalse\ttrue\ttrue\n";
+        assert!(!file(table).unwrap().contains("FORTRAN_CALLS_C"));
+        let facts = families(table).unwrap().map(|f| (f.name, f.narrow, f.fortran_calls_c));
+        let expected =
+            [("OpenMpi", false, false), ("Mpich", true, true), ("Standard", false, true)];
+        assert_eq!(facts, expected);
+        assert!(families("").unwrap_err().contains("no row of kind type is named Comm"));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod prototype;
 mod recorder;
 mod slots;
 mod table;
+mod tables;
 mod wrappers;
 
 use std::path::Path;
@@ -56,15 +57,17 @@ pub fn generate(folder: &Path) -> Result<Generated, String> {
     };
     let prototypes = prototype::parse(&read("prototypes.tsv")?)?;
     let calls = table::parse(&read("calls.tbl")?, &prototypes)?.calls;
+    let handles = read("handles.tsv")?;
+    let wrappers = wrappers::file(&calls) + &tables::file(&calls, &handles::families(&handles)?);
     Ok(Generated {
         files: vec![
-            ("handles.rs", handles::file(&read("handles.tsv")?)?),
+            ("handles.rs", handles::file(&handles)?),
             ("pmpi.rs", pmpi::file(&read("pmpi.txt")?, &prototypes)?),
             ("next.rs", next::file(&calls)),
             ("names.rs", slots::names(&calls)),
             ("timed.rs", slots::timed_file(&calls)),
             ("slots.rs", slots::file(&calls)),
-            ("wrappers.rs", wrappers::file(&calls)),
+            ("wrappers.rs", wrappers),
         ],
         exports: slots::exports(&calls),
     })

@@ -22,9 +22,8 @@ pub fn file(calls: &[Call]) -> String {
     for (place, block) in
         [("fortran", fortran_names::calls(calls)), ("fortran_large", fortran_names::large(calls))]
     {
-        let wrapped =
-            |call: &Call| fortran_wrappers::entry(Binding::F08, call) != fortran_wrappers::THROUGH;
-        for (number, call) in block.iter().enumerate().filter(|(_, c)| wrapped(c)) {
+        let wrapped = block.iter().enumerate().filter(|(_, c)| fortran_wrappers::has_wrapper(c));
+        for (number, call) in wrapped {
             let prototype = &call.prototype;
             let list = fortran_names::parameters(prototype).join(", ");
             let _ = writeln!(

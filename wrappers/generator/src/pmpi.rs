@@ -12,7 +12,12 @@ pub fn file(list: &str, prototypes: &Prototypes) -> Result<String, String> {
     let mut text = format!("{HEAD}functions! {{\n");
     for (line, name) in crate::rows(list) {
         let fail = |what: &str| format!("wrappers/pmpi.txt:{line}: {what}");
-        let prototype = prototypes.get(name.trim()).ok_or_else(|| {
+        let (name, often) = match name.trim().split_once(char::is_whitespace) {
+            Some((name, mark)) if mark.trim() == "often" => (name, true),
+            Some((_, mark)) => return Err(fail(&format!("`{}` is not `often`", mark.trim()))),
+            None => (name.trim(), false),
+        };
+        let prototype = prototypes.get(name).ok_or_else(|| {
             fail(&format!("no prototype of {name}; add it to wrappers/prototypes.tsv"))
         })?;
         let rust = prototype.rust_name();
@@ -20,7 +25,8 @@ pub fn file(list: &str, prototypes: &Prototypes) -> Result<String, String> {
         if prototype.is_variadic() || prototype.without_type().is_some() {
             return Err(fail(&format!("{name} has a parameter without a type in Rust")));
         }
-        let _ = writeln!(text, "    /// {name}.");
+        let inline = if often { "\n    #[inline(always)]" } else { "" };
+        let _ = writeln!(text, "    /// {name}.{inline}");
         let _ = writeln!(text, "    {rust} = c\"P{name}\"({});", prototype.signature());
     }
     text.push_str("}\n");

@@ -29,6 +29,17 @@ pub struct Call {
     pub timed: bool,
     /// In MPICH, its mpif.h form does not call the C function, or calls it without some arguments.
     pub bypasses_c: bool,
+    /// The families that have the function.
+    pub only: Only,
+}
+
+/// The families that have a function. The others have no function of this name, so that they need no wrapper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Only {
+    All,
+    OpenMpi,
+    /// MPICH and its descendants, with their own handles and with those of the standard ABI.
+    Mpich,
 }
 
 impl Call {
@@ -43,6 +54,9 @@ impl Call {
 /// The possible reasons why a function has no entry point: `~REASON NAME …`.
 const REASONS: &str = "buffer completion datatype error file group handle info lifecycle local status \
                        tools window";
+
+/// What can stand in front of a list of names.
+const MARKS: [&str; 4] = ["@timed", "@bypass", "@openmpi", "@mpich"];
 
 /// The whole table.
 #[derive(Debug, Default)]
@@ -92,7 +106,7 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
                 fail(&format!("no prototype of {name}; add it to wrappers/prototypes.tsv"))
             })
         };
-        if name == "@timed" || name == "@bypass" {
+        if MARKS.contains(&name) {
             marked.extend(action.split_whitespace().map(|of| (name, of, number + 1)));
             continue;
         }
@@ -124,6 +138,7 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
                 action,
                 timed,
                 bypasses_c: false,
+                only: Only::All,
             });
         }
     }
@@ -137,7 +152,12 @@ fn read(text: &str, prototypes: &Prototypes) -> Result<Table, String> {
             ));
         }
         for call in calls {
-            if mark == "@timed" { call.timed = true } else { call.bypasses_c = true }
+            match mark {
+                "@timed" => call.timed = true,
+                "@bypass" => call.bypasses_c = true,
+                "@openmpi" => call.only = Only::OpenMpi,
+                _ => call.only = Only::Mpich,
+            }
         }
     }
     Ok(table)
@@ -238,6 +258,13 @@ mod tests {
         let marked: Vec<bool> = table.calls.iter().map(|c| c.bypasses_c).collect();
         assert_eq!(marked, [false, false, true]);
         assert!(table.calls.iter().all(|c| !c.timed));
+    }
+
+    #[test]
+    fn some_calls_exist_in_one_family() {
+        let table = parse("MPI_X -\nMPI_Z -\n@openmpi MPI_X\n@mpich MPI_Z", &prototypes()).unwrap();
+        let marked: Vec<Only> = table.calls.iter().map(|c| c.only).collect();
+        assert_eq!(marked, [Only::OpenMpi, Only::OpenMpi, Only::Mpich]);
     }
 
     #[test]

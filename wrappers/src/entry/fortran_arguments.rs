@@ -166,3 +166,56 @@ pub unsafe fn keep<A: Abi>(ierror: Argument, request_argument: Argument, plan: P
         persistent::keep::<A>(code(ierror), &raw const made, plan);
     }
 }
+
+/// The same for calls that make persistent requests. Programs make these calls seldom, and hundreds of wrappers have
+/// them: each of these functions is in the library once for each family of handles.
+pub mod seldom {
+    use super::{Abi, Argument, PersistentSends, c_void};
+
+    /// # Safety
+    /// As [`comm`](super::comm).
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn comm<A: Abi>(argument: Argument) -> A::Comm {
+        // SAFETY: as the caller says.
+        unsafe { super::comm::<A>(argument) }
+    }
+
+    /// # Safety
+    /// As [`datatype`](super::datatype).
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn datatype<A: Abi>(argument: Argument) -> A::Datatype {
+        // SAFETY: as the caller says.
+        unsafe { super::datatype::<A>(argument) }
+    }
+
+    /// # Safety
+    /// As [`buffer`](super::buffer).
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn buffer<A: Abi>(argument: Argument, descriptor: bool) -> *const c_void {
+        // SAFETY: as the caller says.
+        unsafe { super::buffer::<A>(argument, descriptor) }
+    }
+
+    /// # Safety
+    /// As [`effective`](super::effective).
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn effective<A: Abi>(argument: Argument) -> Argument {
+        // SAFETY: as the caller says.
+        unsafe { super::effective::<A>(argument) }
+    }
+
+    /// Takes the plan out of the caller's frame.
+    ///
+    /// # Safety
+    /// As [`keep`](super::keep).
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn keep<A: Abi>(ierror: Argument, request: Argument, plan: &mut PersistentSends) {
+        // SAFETY: as the caller says.
+        unsafe { super::keep::<A>(ierror, request, std::mem::take(plan)) }
+    }
+}

@@ -10,7 +10,8 @@ use crate::entry::{
     attributes, communicators, constructors, datatypes, error_handlers, lifecycle, operations,
     pcontrol, requests, sessions, tools,
 };
-use crate::mpi::abi::Abi;
+use crate::mpi::abi::{Abi, Mpich, OpenMpi, Standard};
+use crate::mpi::library::Family;
 use crate::record;
 use crate::record::collective::Out;
 use crate::record::persistent::PersistentSends;
@@ -25,6 +26,28 @@ pub enum Wrapper {
     Records(*const ()),
     /// Never needed, because the real function calls another entry point.
     Through,
+}
+
+/// The wrappers of all entry points for one family of handles.
+#[derive(Debug)]
+struct Table {
+    /// For each entry point `r` ([`Wrapper::Records`]), `t` ([`Wrapper::Translates`]) or `-` ([`Wrapper::Through`]).
+    kinds: &'static [u8; COUNT],
+    /// Where each wrapper is, as its distance from its place in this table: the loader has nothing to relocate.
+    distances: &'static [i32; COUNT],
+}
+
+/// The wrapper of an entry point, for the handles of this family.
+pub fn wrapper(family: Family, index: usize) -> Wrapper {
+    let Some(table) = table(family) else { return Wrapper::Through };
+    let distance = &raw const table.distances[index];
+    // SAFETY: the table has the distance from here to the function; nothing is read there.
+    let function = unsafe { distance.byte_offset(*distance as isize) }.cast::<()>();
+    match table.kinds[index] {
+        b'r' => Wrapper::Records(function),
+        b't' => Wrapper::Translates(function),
+        _ => Wrapper::Through,
+    }
 }
 
 include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));

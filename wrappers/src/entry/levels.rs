@@ -1,10 +1,9 @@
 //! Decides where the slots point: to the wrappers or to the next functions, depending on the level.
 
-use crate::entry::generated::{Wrapper, table};
+use crate::entry::generated::{Wrapper, wrapper};
 use crate::entry::next::NEXT;
 use crate::entry::slots;
 use crate::job::hooks::Level;
-use crate::mpi::abi::{Mpich, OpenMpi, Standard};
 use crate::mpi::library::{self, Family};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -25,16 +24,6 @@ fn choose(wrapper: Wrapper, level: Level, next: *const ()) -> *const () {
         Wrapper::Records(function) if level >= Level::Record => function,
         Wrapper::Translates(function) if level >= Level::Reorder => function,
         _ => next,
-    }
-}
-
-/// The wrapper of an entry point, for the handles of this family.
-fn wrapper(family: Family, index: usize) -> Wrapper {
-    match family {
-        Family::OpenMpi => table::<OpenMpi>()[index],
-        Family::Mpich => table::<Mpich>()[index],
-        Family::Standard => table::<Standard>()[index],
-        Family::Unknown => Wrapper::Through,
     }
 }
 

@@ -147,8 +147,6 @@ pub trait Abi: Copy + Send + Sync + 'static {
     const CART: c_int;
     const GRAPH: c_int;
     const DIST_GRAPH: c_int;
-    /// True where mpif.h calls and those of mpi_f08 with choice buffers call MPI_X in C.
-    const FORTRAN_CALLS_C: bool;
     /// Handles are 32-bit integers.
     const NARROW: bool = size_of::<Self::Comm>() == 4;
     /// Handles of requests are addresses that are about this far apart, as a power of two; 0: they may be numbers.

@@ -95,6 +95,7 @@ impl Block {
     }
 
     /// Counts a message of `kind` to `task`. Tasks outside the world share the last counter.
+    #[inline(always)]
     pub fn add(&self, kind: Kind, task: u32, bytes: u64, messages: u64) {
         if let Some(row) = self.row(kind) {
             row[(task as usize).min(self.tasks)].add(bytes, messages);

@@ -87,6 +87,7 @@ pub fn bytes<A: Abi>(count: i64, datatype: A::Datatype) -> u64 {
 }
 
 /// Bytes of one element.
+#[inline(always)]
 pub fn element<A: Abi>(datatype: A::Datatype) -> u64 {
     datatypes::size::<A>(thread::current(), datatype)
 }

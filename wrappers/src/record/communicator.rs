@@ -23,6 +23,7 @@ pub const UNKNOWN: u32 = u32::MAX;
 pub const OUTSIDE: u32 = u32::MAX - 1;
 /// Up to this many ranks are translated on the stack, without an allocation.
 const FEW: usize = 16;
+static FEW_RANKS: [c_int; FEW] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 /// The tasks of up to this many ranks stand in the communicator itself, without an allocation.
 const INLINE: usize = 6;
 /// Groups up to this size are translated at once.
@@ -39,7 +40,10 @@ enum Tasks {
 impl Tasks {
     fn new(size: u32, task: impl Fn(u32) -> AtomicU32) -> Tasks {
         match size as usize {
-            few @ ..=INLINE => Tasks::Few(few, std::array::from_fn(|rank| task(rank as u32))),
+            few @ ..=INLINE => {
+                // Without a loop, which the compiler would keep when it optimises for size.
+                Tasks::Few(few, [task(0), task(1), task(2), task(3), task(4), task(5)])
+            }
             _ => Tasks::Many((0..size).map(task).collect()),
         }
     }
@@ -188,15 +192,12 @@ impl Communicator {
             collectives: AtomicBool::new(false),
         };
         if !identity && size <= TRANSLATE_ALL {
-            let own = || task_group::own_task::<A>();
-            if let (false, [only], Some(task)) =
-                (communicator.inter, communicator.tasks(), (size == 1).then(own).flatten())
-            {
+            let own = if size == 1 { task_group::own_task::<A>() } else { None };
+            if let (false, [only], Some(task)) = (communicator.inter, communicator.tasks(), own) {
                 only.store(task, Ordering::Relaxed);
                 return Some(communicator);
             }
-            let few: [c_int; FEW] = std::array::from_fn(|rank| rank as c_int);
-            match few.get(..size) {
+            match FEW_RANKS.get(..size) {
                 Some(ranks) => communicator.translate::<A>(ranks),
                 None => communicator.translate::<A>(&(0..size as c_int).collect::<Vec<_>>()),
             }
@@ -311,8 +312,8 @@ impl Communicator {
 
     /// A region that describes this communicator, with the tasks that are known.
     fn table(&self) -> Option<Region> {
-        let flags = [(self.inter, layout::INTER), (self.identity, layout::IDENTITY)];
-        let flags = flags.iter().filter(|f| f.0).fold(0, |all, f| all | f.1);
+        let inter = if self.inter { layout::INTER } else { 0 };
+        let flags = inter | if self.identity { layout::IDENTITY } else { 0 };
         let head = Head {
             tag: layout::tag::COMMUNICATOR,
             number: self.number,

@@ -110,6 +110,7 @@ impl Leaving {
     }
 
     /// Whether this thread is freeing the communicator of this handle.
+    #[inline(always)]
     fn is(bits: u64) -> bool {
         let innermost = thread::current().leaving.load(Ordering::Relaxed);
         innermost == bits || (innermost != 0 && OUTER.lock().contains(&here(bits)))
@@ -117,6 +118,7 @@ impl Leaving {
 }
 
 impl Drop for Leaving {
+    #[inline(always)]
     fn drop(&mut self) {
         let leaving = &thread::current().leaving;
         if leaving.load(Ordering::Relaxed) != self.bits {

@@ -31,18 +31,22 @@ static QUESTIONS: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 const NUMBER: u64 = 0xff;
 
 /// The two words of a handle in [`QUESTIONS`], and the value of a word for this handle without a question.
+#[inline(always)]
 fn words(bits: u64) -> ([&'static AtomicU64; 2], u64) {
     let first = (bits.wrapping_mul(SCATTER) >> 54) as usize;
     ([&QUESTIONS[first], &QUESTIONS[first ^ 1]], bits << 8)
 }
 
 /// The word of this handle.
+#[inline(always)]
 fn word_of(bits: u64) -> Option<&'static AtomicU64> {
-    let (words, none) = words(bits);
-    words.into_iter().find(|word| word.load(Ordering::Relaxed) & !NUMBER == none)
+    let ([first, second], none) = words(bits);
+    let is = |word: &AtomicU64| word.load(Ordering::Relaxed) & !NUMBER == none;
+    if is(first) { Some(first) } else { Some(second).filter(|word| is(word)) }
 }
 
 /// Whether the size of a datatype was asked for `most` times. If not, this question is counted.
+#[inline(always)]
 fn is_worth_keeping(thread: &Thread, bits: u64, most: u64) -> bool {
     let last = thread.asked.load(Ordering::Relaxed);
     if last != bits {
@@ -62,6 +66,7 @@ fn is_worth_keeping(thread: &Thread, bits: u64, most: u64) -> bool {
 }
 
 /// Notes how often the size of a datatype was asked for. Another datatype with fewer questions may be forgotten.
+#[inline(always)]
 fn set_questions(bits: u64, questions: u64) {
     let (words, none) = words(bits);
     let [first, second] = words.map(|word| word.load(Ordering::Relaxed) & NUMBER);
@@ -70,6 +75,7 @@ fn set_questions(bits: u64, questions: u64) {
 }
 
 /// Forgets how often a size was asked for, because the next datatype with this handle is another one.
+#[inline(always)]
 pub fn forget_questions(bits: u64) {
     let thread = thread::current();
     if is_asked(thread, bits) {

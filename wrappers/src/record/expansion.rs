@@ -67,6 +67,7 @@ pub fn fold<A: Abi>(block: &'static Block, communicator: &Communicator) {
 }
 
 /// The messages of one call, as `(task, bytes, messages)`.
+#[inline(always)]
 pub fn expand<A: Abi>(
     communicator: &Communicator,
     call: &Call,
@@ -80,6 +81,7 @@ pub fn expand<A: Abi>(
 }
 
 /// The messages of one call, as `(rank, bytes, messages)`.
+#[inline(always)]
 pub fn sends<A: Abi>(
     communicator: &Communicator,
     call: &Call,
@@ -107,6 +109,7 @@ pub fn sends<A: Abi>(
 }
 
 /// Whether a reduction operation is commutative; true if MPI does not answer.
+#[inline(always)]
 pub fn commutes<A: Abi>(op: A::Op) -> bool {
     let mut flag = 1;
     // A null operation is an error, which the program's own call reports on its communicator. A question

@@ -37,6 +37,7 @@ impl PersistentSends {
     }
 
     /// Adds a part.
+    #[inline(always)]
     pub fn push(&mut self, send: PlannedSend) {
         match self.first {
             None => self.first = Some(send),
@@ -45,6 +46,7 @@ impl PersistentSends {
     }
 
     /// Whether each start sends one point-to-point message.
+    #[inline(always)]
     fn is_one_message(&self) -> bool {
         let one = |send: PlannedSend| send.kind == Kind::PointToPoint && send.messages == 1;
         self.others.is_empty() && !self.partitioned && self.first.is_some_and(one)
@@ -69,6 +71,7 @@ fn one_message(word: u64) -> Option<(u32, u64)> {
 }
 
 /// The word of one message; `None` if its numbers are too large.
+#[inline(always)]
 fn word(task: u32, bytes: u64) -> Option<u64> {
     let fits = task >> TASK_BITS == 0 && bytes >> (63 - TASK_BITS) == 0;
     fits.then_some(bytes << (1 + TASK_BITS) | u64::from(task) << 1 | 1)

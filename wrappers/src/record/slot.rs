@@ -35,6 +35,7 @@ pub struct Slot {
 
 impl Slot {
     /// Describes a communicator, which the table owns from now on.
+    #[inline(always)]
     pub fn fill(&self, communicator: Arc<Communicator>) {
         self.effective.store(communicator.effective(), Ordering::Relaxed);
         self.number.store(communicator.number, Ordering::Relaxed);

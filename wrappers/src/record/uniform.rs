@@ -236,7 +236,7 @@ fn expanded<A: Abi>(communicator: &Communicator, call: &Call, block: &Block) {
 
 /// The entry of the spill file for calls with this key.
 fn spilled<A: Abi>(communicator: &Communicator, key: &CollectiveKey) -> Entry {
-    let flags = [(key.commutative, layout::COMMUTATIVE), (key.nonblocking, layout::NONBLOCKING)];
+    let commutative = if key.commutative { layout::COMMUTATIVE } else { 0 };
     Entry {
         communicator: communicator.number,
         bytes: key.bytes,
@@ -247,7 +247,7 @@ fn spilled<A: Abi>(communicator: &Communicator, key: &CollectiveKey) -> Entry {
             _ => layout::ROOT_OWN_GROUP,
         },
         element: key.element,
-        flags: flags.iter().filter(|f| f.0).fold(0, |all, f| all | f.1),
+        flags: commutative | if key.nonblocking { layout::NONBLOCKING } else { 0 },
     }
 }
 

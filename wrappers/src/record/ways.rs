@@ -57,13 +57,27 @@ impl<const WORDS: usize> Way<WORDS> {
         i >= WORDS || self.words[i].load(Ordering::Relaxed) == words[i]
     }
 
+    #[inline(always)]
     fn put(&self, words: &[u64; WORDS], calls: &'static AtomicU64) {
-        for (to, word) in self.words.iter().zip(words) {
-            to.store(*word, Ordering::Relaxed);
-        }
+        const { assert!(WORDS <= 6) };
+        self.set(words, 0);
+        self.set(words, 1);
+        self.set(words, 2);
+        self.set(words, 3);
+        self.set(words, 4);
+        self.set(words, 5);
         self.calls.store(std::ptr::from_ref(calls).cast_mut(), Ordering::Relaxed);
     }
 
+    /// Sets word `i` of the way, if there is such a word.
+    #[inline(always)]
+    fn set(&self, words: &[u64; WORDS], i: usize) {
+        if i < WORDS {
+            self.words[i].store(words[i], Ordering::Relaxed);
+        }
+    }
+
+    #[inline(always)]
     fn word(&self, i: usize) -> u64 {
         self.words[i].load(Ordering::Relaxed)
     }
@@ -99,6 +113,7 @@ fn place(arguments: &Arguments) -> usize {
 }
 
 /// A key as four words, and its first place.
+#[inline(always)]
 fn words(key: &CollectiveKey) -> ([u64; 4], usize) {
     let what = u64::from(key.operation)
         | u64::from(key.commutative) << 16
@@ -122,12 +137,20 @@ impl Ways {
     }
 
     /// Enters the counter of calls with these arguments in the first table.
+    #[inline(always)]
     pub fn remember(&self, arguments: &Arguments, calls: &'static AtomicU64) {
         let first = place(arguments);
-        let ways: [&Way<6>; 4] = std::array::from_fn(|choice| &self.recent[first ^ choice]);
+        let way = |choice: usize| &self.recent[first ^ choice];
+        let ways: [&Way<6>; 4] = [way(0), way(1), way(2), way(3)];
         // First choice: the place of the same arguments before an object was freed. Second: a free place. Else
         // any of the four.
-        let same = |way: &&&Way<6>| (0..5).all(|i| way.word(i) == arguments[i]);
+        let same = |way: &&&Way<6>| {
+            way.has(arguments, 0)
+                && way.has(arguments, 1)
+                && way.has(arguments, 2)
+                && way.has(arguments, 3)
+                && way.has(arguments, 4)
+        };
         let way = ways.iter().find(same);
         let way = way.or_else(|| ways.iter().find(|way| way.word(0) == 0));
         let any = (arguments[0] ^ arguments[2]) as usize % 4;
@@ -135,17 +158,26 @@ impl Ways {
     }
 
     /// The counter of calls with this key, if the second table has it.
+    #[inline(always)]
     pub fn get(&self, key: &CollectiveKey) -> Option<&'static AtomicU64> {
         let (words, first) = words(key);
-        (0..4).find_map(|choice| self.keys[first ^ choice].get(&words))
+        let found = self.keys[first].get(&words);
+        if found.is_some() {
+            return found;
+        }
+        (1..4).find_map(|choice| self.keys[first ^ choice].get(&words))
     }
 
     /// Enters the counter of calls with this key in the second table.
+    #[inline(always)]
     pub fn put(&self, key: &CollectiveKey, calls: &'static AtomicU64) {
         let (words, first) = words(key);
         let free = |&choice: &usize| self.keys[first ^ choice].word(0) == 0;
+        if free(&0) {
+            return self.keys[first].put(&words, calls);
+        }
         // If all four places are taken, one is overwritten. Which one it is depends on the key.
-        let choice = (0..4).find(free).unwrap_or((words[2] ^ words[0]) as usize % 4);
+        let choice = (1..4).find(free).unwrap_or((words[2] ^ words[0]) as usize % 4);
         self.keys[first ^ choice].put(&words, calls);
     }
 }

@@ -3,12 +3,12 @@
 use crate::spill::{self, Region};
 use rw::store::spill::layout::{CALLS, ENTRY, Entry, Head, tag};
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Identifies the collective calls that are counted together. They are expanded into messages later, when
 /// their communicator is freed or the job ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollectiveKey {
     /// Number of the communicator (see [`crate::record::communicator::Communicator::number`]).
     pub communicator: u64,
@@ -18,6 +18,18 @@ pub struct CollectiveKey {
     pub element: u32,
     pub commutative: bool,
     pub nonblocking: bool,
+}
+
+impl Hash for CollectiveKey {
+    /// In four words: each costs a multiplication.
+    #[inline(always)]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let flags = u32::from(self.commutative) << 16 | u32::from(self.nonblocking) << 17;
+        state.write_u64(self.communicator);
+        state.write_u64(u64::from(self.operation ^ flags) << 32 | u64::from(self.root));
+        state.write_u64(self.bytes);
+        state.write_u64(self.element.into());
+    }
 }
 
 /// Keys that each thread keeps at most. Calls with further keys are expanded at once.
@@ -32,24 +44,29 @@ pub struct QuickHasher(u64);
 type Quick = BuildHasherDefault<QuickHasher>;
 
 impl Hasher for QuickHasher {
+    #[inline(always)]
     fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.write_u64(byte.into());
         }
     }
 
+    #[inline(always)]
     fn write_u8(&mut self, number: u8) {
         self.write_u64(number.into());
     }
 
+    #[inline(always)]
     fn write_u32(&mut self, number: u32) {
         self.write_u64(number.into());
     }
 
+    #[inline(always)]
     fn write_u64(&mut self, number: u64) {
         self.0 = (self.0.rotate_left(23) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 
+    #[inline(always)]
     fn finish(&self) -> u64 {
         self.0 ^ (self.0 >> 32)
     }
@@ -155,6 +172,7 @@ impl Calls {
 
     /// Some calls on a communicator: their place, their key and how many they are. Each key comes once if the first
     /// call is with `None` and every other call is with the place that the call before gave.
+    #[inline(always)]
     pub fn next(&self, communicator: u64, after: Option<u32>) -> Option<(u32, CollectiveKey, u64)> {
         let place = match after {
             None => *self.latest.get(&communicator)?,

@@ -121,6 +121,7 @@ pub enum Verdict {
 }
 
 /// Decides what happens with a call of an entry point that begins now.
+#[inline(always)]
 pub fn call(index: usize) -> Verdict {
     let Some(entry) = ENTRIES.get(index) else { return Verdict::Busy };
     if entry.is_busy.load(Ordering::Relaxed) {
@@ -130,6 +131,13 @@ pub fn call(index: usize) -> Verdict {
     if number < entry.allowed() {
         return Verdict::Timed;
     }
+    after_batch(entry, number, index)
+}
+
+/// Decides about a call after a batch, and lists its entry point if it became busy.
+#[cold]
+#[inline(never)]
+fn after_batch(entry: &Entry, number: u64, index: usize) -> Verdict {
     let verdict = next_batch(entry, number);
     if verdict == Verdict::BusyNow && !entry.is_listed.swap(true, Ordering::AcqRel) {
         let place = LISTED.fetch_add(1, Ordering::AcqRel) as usize;
@@ -140,7 +148,6 @@ pub fn call(index: usize) -> Verdict {
 
 /// Allows the next batch, or makes the entry point busy. Only the thread with the first call after the batch
 /// decides. Calls that other threads make meanwhile are timed.
-#[cold]
 fn next_batch(entry: &Entry, number: u64) -> Verdict {
     let allowed = entry.allowed();
     if number != allowed {

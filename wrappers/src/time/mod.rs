@@ -100,6 +100,7 @@ pub fn way(index: usize) -> Way {
 }
 
 /// A call of an entry point begins, if it is to be timed.
+#[inline(always)]
 pub fn begin(index: usize) -> Option<Call> {
     if ALWAYS.load(Ordering::Relaxed) {
         return Some(Call::begin());
