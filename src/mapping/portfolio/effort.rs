@@ -56,10 +56,12 @@ impl Effort {
         let n = tasks as u64;
         let tree = metric == Metric::Tree;
         let anneal_steps = anneal_steps(preset, metric, n);
-        // A short run leaves more of its start as it is.
-        let (hot, cold) = match (metric, preset) {
-            (Metric::Axes, Preset::Fast) => (0.15, 0.02),
-            (Metric::Axes, _) => (0.2, 0.015),
+        // A short run leaves more of its start as it is. Starts of more tasks are worse, and are unfolded at a higher
+        // temperature only.
+        let (hot, cold) = match (metric, preset, n) {
+            (Metric::Axes, Preset::Fast, _) => (0.15, 0.02),
+            (Metric::Axes, _, 513..=1024) => (0.3, 0.015),
+            (Metric::Axes, ..) => (0.2, 0.015),
             _ => (0.2, 0.02),
         };
         let bisect = BisectEffort::new;
