@@ -337,12 +337,16 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__env)
-            opts="-h --json --export --help"
+            opts="-h --json --check --site --export --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --site)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

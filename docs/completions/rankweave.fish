@@ -203,7 +203,7 @@ all\t'All of them added up'"
 complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -l mapping -d 'The mapping: line i (from 0) is the slot of task i' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology, in any form that \'rankweave map --topology\' takes' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -s t -l topology -d 'The topology; the end of this help lists the kinds' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l xml -d 'The machine in this file: XML of hwloc or of NCCL and RCCL, or a listing of /sys (gather-machine)' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l timeout -d 'With a launch: time after which the launcher and its processes are ended; the launch of --measure has no limit' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand topo" -l site -d 'With a launch: the file in which the site describes its clusters; none: no such file [env: RANKWEAVE_SITE]' -r
@@ -372,7 +372,9 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l probe -d 
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l json -d 'Print the diagnosis as JSON'
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l on-node -d 'Answer a probe: what this process sees'
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c rankweave -n "__fish_rankweave_using_subcommand env" -l json -d 'Print the list as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand env" -l site -d 'The site file, instead of /etc/rankweave.toml and the file of the installation; none: no site file' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand env" -l json -d 'Print the list, or the mistakes, as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand env" -l check -d 'Look for mistakes in the settings files, and list all of them'
 complete -c rankweave -n "__fish_rankweave_using_subcommand env" -l export -d 'Print the settings that come from files as lines for a shell'
 complete -c rankweave -n "__fish_rankweave_using_subcommand env" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'

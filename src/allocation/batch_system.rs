@@ -9,6 +9,7 @@
 use super::{Allocation, HostEntry, MOST, count, host_file, host_list, push, wrong};
 use crate::base::error::{Error, Result};
 use crate::base::file;
+use crate::base::nouns::counted;
 use std::path::Path;
 
 /// The largest file of nodes that is read.
@@ -41,8 +42,11 @@ pub fn slurm(list: &str, tasks_per_node: Option<&str>) -> Result<Allocation> {
         let ranks = repeated(text).map_err(|e| e.at("SLURM_TASKS_PER_NODE"))?;
         if ranks.len() != allocation.entries.len() {
             let (hosts, numbers) = (allocation.entries.len(), ranks.len());
-            return Err(wrong(format!("{numbers} numbers of ranks for {hosts} hosts"))
-                .at("SLURM_TASKS_PER_NODE"));
+            return Err(wrong(format!(
+                "numbers of ranks for {} and not for {hosts}",
+                counted(numbers, "host")
+            ))
+            .at("SLURM_TASKS_PER_NODE"));
         }
         for (entry, ranks) in allocation.entries.iter_mut().zip(ranks) {
             entry.ranks = Some(ranks);

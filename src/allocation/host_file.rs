@@ -13,6 +13,7 @@
 
 use super::{Allocation, HostEntry, count, push, short_name, wrong};
 use crate::base::error::Result;
+use crate::base::nouns::counted;
 use std::collections::HashMap;
 
 /// The lines of a file without comments and without empty lines, with their numbers.
@@ -64,7 +65,10 @@ pub fn open_mpi(text: &str, source: &str) -> Result<Allocation> {
         let most = most.map(count).transpose()?;
         has_limits |= most.is_some();
         if let Some((slots, most)) = slots.zip(most).filter(|(slots, most)| slots > most) {
-            return Err(wrong(format!("{name} has {slots} slots, and max_slots is {most}")));
+            return Err(wrong(format!(
+                "{name} has {}, and max_slots is {most}",
+                counted(slots, "slot")
+            )));
         }
         push(entries, name, slots.or(most))
     })?;

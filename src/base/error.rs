@@ -43,8 +43,8 @@ impl ErrorKind {
                 "check that the path exists, that its permissions allow this, and that the disk has room"
             }
             ErrorKind::Format => {
-                "check that the file is complete and of the kind that was meant; docs/formats.md and \
-                 docs/topologies.md describe the kinds"
+                "check that the file is complete and of the kind that was meant; 'rankweave import --help' and \
+                 'rankweave topo --help' list the kinds"
             }
             ErrorKind::NewerVersion => "use the version of rankweave that wrote it, or a newer one",
             ErrorKind::Infeasible => {

@@ -15,6 +15,7 @@ use super::certificate::{Certificate, Clique, LevelProof, Packing, Proof};
 use super::nearest::{clique_sums, is_metric, nearest_sums};
 use super::{grid_cut, weights};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::matrix::{Graph, SparseMatrix};
 use crate::topology::{Topology, Tree};
 use std::collections::HashMap;
@@ -43,8 +44,8 @@ pub fn proved(
     }
     if certificate.tasks != matrix.tasks() {
         let what = format!(
-            "the certificate is about {} tasks, and the matrix has {}",
-            certificate.tasks,
+            "the certificate is about {}, and the matrix has {}",
+            counted(certificate.tasks, "task"),
             matrix.tasks()
         );
         return Err(refused(what));
@@ -104,7 +105,11 @@ fn of_levels(
     capacity: u32,
 ) -> Result<u128> {
     if levels.len() != tree.levels() {
-        return Err(refused(format!("{} levels of {} are proved", levels.len(), tree.levels())));
+        return Err(refused(format!(
+            "{} of {} proved",
+            levels.len(),
+            counted(tree.levels(), "level")
+        )));
     }
     let mut sum = 0u128;
     for (l, level) in levels.iter().enumerate() {

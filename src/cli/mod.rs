@@ -138,8 +138,10 @@ fn parsed() -> Cli {
 /// Entry point of the `rankweave` command.
 pub fn main() -> ExitCode {
     let cli = parsed();
-    for sentence in setting_files::unusable_site_files() {
-        eprintln!("rankweave: {sentence}");
+    if !matches!(&cli.command, Command::Env(args) if args.is_check()) {
+        for sentence in setting_files::unusable_site_files() {
+            eprintln!("rankweave: {sentence}");
+        }
     }
     match cli.command.execute() {
         Ok(Exit::Done) => ExitCode::SUCCESS,

@@ -22,6 +22,7 @@
 //! ranks is not noticed; in jobs of fewer than about eight processes chance cannot be ruled out; messages
 //! with another meaning on the same pairs hide a mistake.
 
+use crate::base::nouns::counted;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -281,7 +282,10 @@ impl Tallies {
         self.0.values().find_map(|(what, tally)| {
             let Mixed { mistake, signs, able } = tally.verdict()?;
             let words = mistake.words();
-            Some(format!("after {what} gave new ranks, {signs} of {able} processes {words}"))
+            Some({
+                let able = counted(able, "process");
+                format!("after {what} gave new ranks, {signs} of {able} {words}")
+            })
         })
     }
 }

@@ -25,6 +25,7 @@ pub use two_phase::{Network, NodeAssignment, Part};
 pub use wording::kept;
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::base::permutation::identity;
 use crate::mapping::{Auto, Budget, Mapper, Preset, Problem, TaskGrid};
 use crate::matrix::CommMatrix;
@@ -154,8 +155,9 @@ fn check(tasks: usize, slot_of_process: &[usize], options: &Options) -> Result<(
         return Err(Error::new(
             ErrorKind::Infeasible,
             format!(
-                "the matrix has {tasks} tasks, but the job has {} processes",
-                slot_of_process.len()
+                "the matrix has {}, but the job has {}",
+                counted(tasks, "task"),
+                counted(slot_of_process.len(), "process")
             ),
         )
         .advise("use a matrix that was recorded with this number of ranks"));
@@ -164,7 +166,9 @@ fn check(tasks: usize, slot_of_process: &[usize], options: &Options) -> Result<(
         None => Ok(()),
         Some(task) => Err(Error::new(
             ErrorKind::Infeasible,
-            format!("fixed task {task} does not exist: there are {tasks} tasks, numbered from 0"),
+            format!(
+                "fixed task {task} does not exist: the number of tasks is {tasks}, numbered from 0"
+            ),
         )),
     }
 }

@@ -11,6 +11,7 @@ use super::pieces;
 use super::source::{MAX_TASKS, Source, Weighted, counted_once};
 use super::{Export, Format, write_lines};
 use crate::base::error::Result;
+use crate::base::nouns::counted;
 use crate::matrix::{CommMatrix, Graph, SparseMatrix};
 use std::io::Write;
 
@@ -70,7 +71,7 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
     let mut arcs: Vec<Weighted> = Vec::new();
     for vertex in 0..tasks {
         let Some(line) = lines.next() else {
-            let what = format!("the file ends after {vertex} of {tasks} vertices");
+            let what = format!("the file ends after {vertex} of {}", counted(tasks, "vertex"));
             return Err(source.error(what, ROW));
         };
         let mut fields = line.text.split_whitespace();
@@ -97,11 +98,14 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         }
     }
     if let Some(line) = lines.find(|line| !line.text.trim().is_empty()) {
-        return Err(line.error(format!("a line after the last of {tasks} vertices"), HEADER));
+        return Err(line.error(format!("a line after the last vertex ({tasks})"), HEADER));
     }
     if arcs.len() as u64 != edges.saturating_mul(2) {
-        let what =
-            format!("{} entries for {edges} edges; every edge belongs into two lines", arcs.len());
+        let what = format!(
+            "{} for {}; every edge belongs into two lines",
+            counted(arcs.len(), "entry"),
+            counted(edges, "edge")
+        );
         return Err(source.error(what, HEADER));
     }
     source.undirected(tasks, arcs, ROW)

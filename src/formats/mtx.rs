@@ -12,6 +12,7 @@ use super::pieces;
 use super::source::{Amount, Entries, Line, MAX_TASKS, Source, short};
 use super::{Export, Format, bytes_of, write_error};
 use crate::base::error::Result;
+use crate::base::nouns::counted;
 use crate::matrix::CommMatrix;
 use std::io::Write;
 
@@ -123,7 +124,7 @@ fn sparse<'a>(
         seen += 1;
     }
     if seen != count {
-        let what = format!("the file has {seen} entries, but its size says {count}");
+        let what = format!("the file has {}, but its size says {count}", counted(seen, "entry"));
         return Err(source.error(what, SIZE));
     }
     Ok(entries)

@@ -6,6 +6,7 @@
 
 use super::{Export, Format, write_lines};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::store::Record;
 use crate::topology::{Tree, UNPLACED, from_launch};
 use std::io::Write;
@@ -161,7 +162,7 @@ fn cray(export: &Export<'_>, out: &mut dyn Write) -> Result<()> {
     ranks.sort_by_key(|&rank| (nodes[rank], export.process_of_task[rank]));
     let head = [
         "# MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE=THIS_FILE".to_string(),
-        format!("# {} ranks, in the order in which nodes are filled", ranks.len()),
+        format!("# {}, in the order in which nodes are filled", counted(ranks.len(), "rank")),
     ];
     let row = |ranks: &[usize]| ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     write_lines(out, head.into_iter().chain(ranks.chunks(IN_LINE).map(row)))

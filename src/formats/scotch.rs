@@ -8,6 +8,7 @@
 use super::source::{Line, MAX_TASKS, Source, short};
 use super::{Export, Format, rank_orders, write_lines};
 use crate::base::error::Result;
+use crate::base::nouns::counted;
 use crate::matrix::{CommMatrix, Graph};
 use std::collections::HashMap;
 use std::io::Write;
@@ -115,7 +116,8 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
         return Err(line.error(format!("'{}' after the last vertex", short(word)), HEADER));
     }
     if ends.len() as u64 != arcs {
-        let what = format!("the file has {} arcs, but its header says {arcs}", ends.len());
+        let what =
+            format!("the file has {}, but its header says {arcs}", counted(ends.len(), "arc"));
         return Err(source.error(what, HEADER));
     }
     let mut entries = Vec::with_capacity(ends.len());

@@ -2,6 +2,7 @@
 //! and the shapes of content that several formats share.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
 use std::str::FromStr;
 
@@ -102,14 +103,20 @@ impl<'a> Source<'a> {
             if rows == 0 {
                 tasks = columns;
             } else if columns != tasks {
-                let what =
-                    format!("the line has {columns} numbers, but the first line has {tasks}");
+                let what = format!(
+                    "the line has {}, but the first line has {tasks}",
+                    counted(columns, "number")
+                );
                 return Err(line.error(what, expected));
             }
             rows += 1;
         }
         if rows != tasks {
-            let what = format!("the file has {rows} lines, but {tasks} numbers on each line");
+            let what = format!(
+                "the file has {}, but {} on each line",
+                counted(rows, "line"),
+                counted(tasks, "number")
+            );
             return Err(self.error(what, expected));
         }
         Ok((tasks, cells))

@@ -6,6 +6,7 @@
 //! read once for all of this. Constructors of topologies ask about the nodes of their communicators, which are often
 //! those of the launch or of an earlier constructor ([`SaidOfNodes`]).
 
+use crate::base::error::{Error, ErrorKind};
 use crate::base::installation;
 use crate::options::Settings;
 use crate::sources::{self, Choice, Host, SiteFiles, Surroundings};
@@ -166,6 +167,17 @@ pub fn site_files(settings: &Settings) -> Vec<PathBuf> {
     }
 }
 
+/// The error that the site file which the user names does not exist; `None` if it does, or if the user names none.
+pub fn missing_site_file(settings: &Settings) -> Option<Error> {
+    let file = settings.site.as_ref().filter(|file| !file.as_os_str().is_empty())?;
+    let is_missing = matches!(file.try_exists(), Ok(false));
+    is_missing.then(|| {
+        Error::new(ErrorKind::Usage, format!("there is no site file {}", file.display())).advise(
+            "give the file that describes the clusters of the site, or none for no such file",
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +190,17 @@ mod tests {
 
     fn settings(site: &Path) -> Settings {
         Settings { site: Some(site.into()), ..Settings::default() }
+    }
+
+    #[test]
+    fn a_named_site_file_has_to_exist() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = |site: &Path| missing_site_file(&settings(site)).map(|e| e.to_string());
+        assert_eq!(missing(folder.path()), None, "another error follows");
+        assert_eq!(missing(Path::new("")), None, "none");
+        assert_eq!(missing_site_file(&Settings::default()), None);
+        let said = missing(&folder.path().join("site.toml")).unwrap();
+        assert!(said.contains("site.toml") && said.contains("try: "), "{said}");
     }
 
     #[test]

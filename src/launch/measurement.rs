@@ -193,7 +193,7 @@ impl LaunchRecorder {
         let message = Message::new(format!("the network is not measured, because {why}"));
         Some(match asked {
             true if self.settings.topology.is_some() => {
-                message.meaning("this launch uses the topology that --topology describes")
+                message.meaning("this launch uses the topology that it was given")
             }
             true => message.meaning(
                 "this launch takes all nodes as equally far from each other, unless a source knows the network",

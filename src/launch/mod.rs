@@ -38,7 +38,9 @@ mod user_topology;
 mod whose_matrix;
 
 pub use action::{Action, NewRanks};
-pub use asked_sources::{AskedSources, SaidOfNodes, Unasked, choice_for, site_files};
+pub use asked_sources::{
+    AskedSources, SaidOfNodes, Unasked, choice_for, missing_site_file, site_files,
+};
 pub use before_launch::{BeforeLaunch, by_node};
 pub use declared_topology::DeclaredTopology;
 pub use facts::{Check, Facts, Known, Processes, UserList};

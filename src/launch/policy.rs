@@ -7,6 +7,7 @@
 use super::facts::{Check, Facts, UserList};
 use super::{Action, Message, NewRanks};
 use crate::base::error::Error;
+use crate::base::nouns::counted;
 use crate::decide::kept;
 use crate::options::Mode;
 use crate::store::Verdict;
@@ -121,9 +122,10 @@ impl Policy {
 
     fn about_mixed_ranks(&self, verdict: &Verdict) -> Message {
         Message::new(format!(
-            "the program seemed to mix the ranks of two communicators in an earlier launch with {} tasks: \
+            "the program seemed to mix the ranks of two communicators in an earlier launch with {}: \
              {}",
-            verdict.tasks, verdict.reason
+            counted(verdict.tasks, "task"),
+            verdict.reason
         ))
         .meaning("constructors of topologies give no new ranks in this launch")
         .advice(format!(
@@ -170,8 +172,9 @@ impl Policy {
             Reason::CheckUnreadable(error) => Message::from(error).meaning(KEEPS),
             Reason::CheckDiffers(verdict) => Message::new(format!(
                 "'rankweave check' found that the results of this program depend on the order of its \
-                 ranks ({} tasks: {})",
-                verdict.tasks, verdict.reason
+                 ranks ({}: {})",
+                counted(verdict.tasks, "task"),
+                verdict.reason
             ))
             .meaning(KEEPS)
             .advice(format!(

@@ -2,6 +2,7 @@
 
 use super::Message;
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::options::{Settings, Spill};
 use crate::store::spill::candidates;
 use crate::store::{Fitting, Record, RefusedRecords, Store};
@@ -55,9 +56,9 @@ impl StoreLookup {
         match store.load(key) {
             Ok(Some(record)) if record.matrix.tasks() != tasks => {
                 let message = Message::new(format!(
-                    "the matrix stored under {key} (in {}) has {} tasks, but this job has {tasks}",
+                    "the matrix stored under {key} (in {}) has {}, but this job has {tasks}",
                     store.path_of(key).display(),
-                    record.matrix.tasks()
+                    counted(record.matrix.tasks(), "task")
                 ))
                 .meaning("this launch neither uses nor replaces it, and stores nothing")
                 .advice(

@@ -1,6 +1,7 @@
 //! The machine as the user describes it: the slots of the processes, and their nodes.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::{are, counted};
 use crate::base::numbering::by_first_appearance;
 use crate::options::Settings;
 use crate::sources::{self, Host, HostNetwork};
@@ -77,14 +78,22 @@ fn slots_in(settings: &Settings, processes: usize, topology: &dyn Topology) -> R
     };
     if slots.len() < processes {
         return problem(
-            format!("{} slots are listed for {processes} processes", slots.len()),
+            format!(
+                "{} {} listed for {}",
+                counted(slots.len(), "slot"),
+                are(slots.len()),
+                counted(processes, "process")
+            ),
             "list one slot for each process (--slots or RANKWEAVE_SLOTS)",
         );
     }
     let slots = slots[..processes].to_vec();
     if let Some(&slot) = slots.iter().find(|&&slot| slot >= topology.slots()) {
         return problem(
-            format!("the topology has {} slots, but a process is on slot {slot}", topology.slots()),
+            format!(
+                "the topology has {}, but a process is on slot {slot}",
+                counted(topology.slots(), "slot")
+            ),
             "give a larger topology (--topology or RANKWEAVE_TOPOLOGY), or neither, so that it is discovered",
         );
     }

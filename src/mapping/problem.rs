@@ -5,6 +5,7 @@
 
 use super::{Objective, Preset, TaskGrid};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::base::numbering::by_first_appearance;
 use crate::matrix::{Graph, SparseMatrix};
 use crate::topology::{Grid, Topology};
@@ -155,7 +156,11 @@ impl<'a> Problem<'a> {
     pub fn check(&self, slot_of_task: &[usize]) -> Result<()> {
         let bad = |what: String| Err(refused(what));
         if slot_of_task.len() != self.tasks() {
-            return bad(format!("{} answers for {} tasks", slot_of_task.len(), self.tasks()));
+            return bad(format!(
+                "{} for {}",
+                counted(slot_of_task.len(), "answer"),
+                counted(self.tasks(), "task")
+            ));
         }
         let mut room = vec![0u32; self.given.topology.slots()];
         for &slot in &self.places {
@@ -257,12 +262,19 @@ impl<'a> ProblemBuilder<'a> {
         let tasks = self.graph.vertices();
         if let Some(traffic) = self.traffic.filter(|t| t.tasks() != tasks) {
             let given = traffic.tasks();
-            return Err(refused(format!("traffic of {given} tasks for a graph of {tasks}"))
-                .advise("give the traffic that the graph was made from"));
+            return Err(refused(format!(
+                "traffic of {} for a graph of {tasks}",
+                counted(given, "task")
+            ))
+            .advise("give the traffic that the graph was made from"));
         }
         if let Some(grid) = self.task_grid.as_ref().filter(|g| g.points() > tasks) {
-            return Err(refused(format!("a grid of {} points for {tasks} tasks", grid.points()))
-                .advise("give a grid with at most one point for each task"));
+            return Err(refused(format!(
+                "a grid of {} for {}",
+                counted(grid.points(), "point"),
+                counted(tasks, "task")
+            ))
+            .advise("give a grid with at most one point for each task"));
         }
         let (places, first_place) = self.unrolled()?;
         let fixed = self.fixed_places(&places, &first_place)?;
@@ -279,8 +291,12 @@ impl<'a> ProblemBuilder<'a> {
         let tasks = self.graph.vertices();
         let slots = self.allowed_slots();
         if let Some(c) = self.capacities.as_ref().filter(|c| c.len() != slots.len()) {
-            return Err(refused(format!("{} capacities for {} slots", c.len(), slots.len()))
-                .advise("give one capacity for each allowed slot"));
+            return Err(refused(format!(
+                "{} for {}",
+                counted(c.len(), "capacity"),
+                counted(slots.len(), "slot")
+            ))
+            .advise("give one capacity for each allowed slot"));
         }
         let mut first_place = vec![FREE; self.topology.slots()];
         let mut places = Vec::with_capacity(slots.len());
@@ -309,8 +325,11 @@ impl<'a> ProblemBuilder<'a> {
         }
         if places.len() < tasks {
             let (slots, room) = (slots.len(), places.len());
-            let what =
-                format!("{tasks} tasks do not fit: {slots} slots have room for {room} tasks");
+            let (all, room) = (counted(tasks, "task"), counted(room, "task"));
+            let (does, has) =
+                (if tasks == 1 { "does" } else { "do" }, if slots == 1 { "has" } else { "have" });
+            let slots = counted(slots, "slot");
+            let what = format!("{all} {does} not fit: {slots} {has} room for {room}");
             return Err(refused(what).advise("use more slots, --oversubscribe, or --weights"));
         }
         Ok((places, first_place))
@@ -324,8 +343,7 @@ impl<'a> ProblemBuilder<'a> {
         for &(task, slot) in &self.fixed {
             let place = fixed.get_mut(task as usize).ok_or_else(|| {
                 refused(format!(
-                    "fixed task {task} does not exist: there are {tasks} tasks, \
-                                 numbered from 0"
+                    "fixed task {task} does not exist: the number of tasks is {tasks}, numbered from 0"
                 ))
                 .advise(format!("fix tasks 0 to {}", tasks.saturating_sub(1)))
             })?;

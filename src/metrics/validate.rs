@@ -1,6 +1,7 @@
 //! Whether a list of slots is a mapping.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::topology::Topology;
 
 /// Checks that `slot_of_task` gives each of `tasks` tasks a slot of `topology`, and no slot more
@@ -17,8 +18,9 @@ pub fn check_mapping(
     let bad = |what: String| Error::new(ErrorKind::Infeasible, what);
     if slot_of_task.len() != tasks {
         return Err(bad(format!(
-            "the mapping has {} entries for {tasks} tasks",
-            slot_of_task.len()
+            "the mapping has {} for {}",
+            counted(slot_of_task.len(), "entry"),
+            counted(tasks, "task")
         ))
         .advise("write one line for each task; line i (from 0) is the slot of task i"));
     }

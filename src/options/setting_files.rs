@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [settings]                           # names of the options of 'rankweave run'
-//! store = "/project/$GROUP/rankweave"  # ~ and variables are replaced
+//! store = "/project/$GROUP/rankweave"  # ~ and variables are replaced; a relative path begins at this file
 //! deny = ["vasp*", "/opt/old/*"]
 //! min-gain = 5
 //! ```
@@ -34,8 +34,8 @@ pub fn of_one_launch(name: &str) -> bool {
     OF_ONE_LAUNCH.contains(&name)
 }
 
-/// Options whose values are paths, or lists of paths.
-const PATHS: [&str; 3] = ["store", "also-read", "spill"];
+/// Options whose values are paths, or lists of paths with the separator `:`.
+const PATHS: [&str; 4] = ["store", "also-read", "spill", "place"];
 
 /// The part of a file that this module reads.
 #[derive(Debug, Default, Deserialize)]
@@ -43,6 +43,11 @@ struct Sections {
     #[serde(default)]
     settings: BTreeMap<Spanned<String>, Spanned<Value>>,
 }
+
+/// Options with their values, in the form that the command line has.
+type Values = Vec<(&'static Opt, String)>;
+/// Mistakes, each with the line that it is about.
+type Mistakes = Vec<(usize, Error)>;
 
 /// The settings of one file.
 #[derive(Debug, Clone)]
@@ -80,9 +85,21 @@ impl SettingFile {
         text: &str,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<SettingFile> {
-        let values = parse(text, variable)
-            .map_err(|(line, error)| error.at(format!("{}, line {line}", path.display())))?;
-        Ok(SettingFile { path: path.into(), values })
+        let (values, mistakes) = parse(text, &folder_of(path), variable);
+        match mistakes.into_iter().next() {
+            None => Ok(SettingFile { path: path.into(), values }),
+            Some((line, error)) => Err(error.at(format!("{}, line {line}", path.display()))),
+        }
+    }
+
+    /// The right settings of a file, and all mistakes, each with its line. The arguments are those of
+    /// [`SettingFile::of_text`].
+    pub fn checked(
+        path: &Path,
+        text: &str,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> (Values, Mistakes) {
+        parse(text, &folder_of(path), variable)
     }
 
     /// The value of an option in this file.
@@ -91,33 +108,48 @@ impl SettingFile {
     }
 }
 
-/// The options in the text of a file. Errors come with the line that they are about.
+/// The folder of a file, in which the relative paths of the file begin.
+fn folder_of(path: &Path) -> PathBuf {
+    let full = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    full.parent().unwrap_or(Path::new("/")).into()
+}
+
+/// The options in the text of a file, and the mistakes, each with its line.
 fn parse(
     text: &str,
+    folder: &Path,
     variable: impl Fn(&str) -> Option<String>,
-) -> std::result::Result<Vec<(&'static Opt, String)>, (usize, Error)> {
+) -> (Values, Mistakes) {
     let line = |at: usize| 1 + text.get(..at).unwrap_or_default().matches('\n').count();
-    let sections: Sections = toml::from_str(text).map_err(|error| {
-        let at = error.span().map_or(1, |span| line(span.start));
-        let advice = "write [settings], and below it lines such as min-gain = 5";
-        (at, Error::new(ErrorKind::Format, error.message()).advise(advice))
-    })?;
+    let sections: Sections = match toml::from_str(text) {
+        Ok(sections) => sections,
+        Err(error) => {
+            let at = error.span().map_or(1, |span| line(span.start));
+            let advice = "write [settings], and below it lines such as min-gain = 5";
+            let error = Error::new(ErrorKind::Format, error.message()).advise(advice);
+            return (Vec::new(), vec![(at, error)]);
+        }
+    };
     let mut checked = Settings::default();
-    let mut values = Vec::new();
-    for (name, value) in sections.settings {
-        let at = line(name.span().start);
+    let (mut values, mut mistakes) = (Vec::new(), Vec::new());
+    let mut in_order: Vec<_> = sections.settings.into_iter().collect();
+    in_order.sort_by_key(|(name, _)| name.span().start);
+    for (name, value) in in_order {
         let mut one = || -> Result<(&'static Opt, String)> {
             let option = option_of(name.get_ref())?;
             let text = match PATHS.contains(&option.name) {
-                true => expanded(&text_of(value.get_ref(), ":")?, &variable)?,
+                true => paths(option, &text_of(value.get_ref(), ":")?, folder, &variable)?,
                 false => text_of(value.get_ref(), ",")?,
             };
             checked.set(option.name, &text)?;
             Ok((option, text))
         };
-        values.push(one().map_err(|error| (at, error))?);
+        match one() {
+            Ok(value) => values.push(value),
+            Err(error) => mistakes.push((line(name.span().start), error)),
+        }
     }
-    Ok(values)
+    (values, mistakes)
 }
 
 /// The option of this name, if a file may set it.
@@ -156,11 +188,41 @@ fn text_of(value: &Value, separator: &str) -> Result<String> {
     })
 }
 
-/// Paths with `~` at their beginning, `$NAME` and `${NAME}` replaced. Colons separate them.
+/// The value of an option whose value is a path, a list of paths, or a word. Relative paths begin at `folder`.
 ///
-/// Errors: a variable is not set, or the result is not an absolute path. A relative path would name another place
-/// in every working directory. Words such as `off` and `auto` are no paths and stay.
-fn expanded(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String> {
+/// Errors: a variable in it is not set.
+fn paths(
+    option: &Opt,
+    text: &str,
+    folder: &Path,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<String> {
+    let is = |word: &str| text.trim().eq_ignore_ascii_case(word);
+    let full = |path: &str| full_path(path.trim(), folder, &variable);
+    match option.name {
+        "spill" if is("auto") || is("off") => Ok(text.into()),
+        "also-read" if is("none") => Ok(text.into()),
+        "also-read" => {
+            let all: Result<Vec<String>> = text.split(':').map(full).collect();
+            Ok(all?.join(":"))
+        }
+        "place" => match text.strip_prefix("file:") {
+            Some(path) => Ok(format!("file:{}", full(path)?)),
+            None => Ok(text.into()),
+        },
+        _ => full(text),
+    }
+}
+
+/// A path with `~` at its beginning, `$NAME` and `${NAME}` replaced. A relative path begins at `folder`, because it
+/// would name another place in every working directory. An empty path stays empty.
+///
+/// Errors: a variable is not set.
+fn full_path(
+    text: &str,
+    folder: &Path,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<String> {
     let value = |name: &str| {
         variable(name).filter(|value| !value.is_empty()).ok_or_else(|| {
             let what = format!("the variable {name}, which the path '{text}' names, is not set");
@@ -168,17 +230,13 @@ fn expanded(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Str
                 .advise(format!("set {name}, or write the path without it"))
         })
     };
-    let homes: Vec<String> = text
-        .split(':')
-        .map(|path| match path.strip_prefix('~') {
-            Some(behind) if behind.is_empty() || behind.starts_with('/') => {
-                Ok(format!("{}{behind}", value("HOME")?))
-            }
-            _ => Ok(path.to_string()),
-        })
-        .collect::<Result<_>>()?;
-    let (text, mut result) = (homes.join(":"), String::new());
-    let mut rest = text.as_str();
+    let home = match text.strip_prefix('~') {
+        Some(behind) if behind.is_empty() || behind.starts_with('/') => {
+            format!("{}{behind}", value("HOME")?)
+        }
+        _ => text.to_string(),
+    };
+    let (mut result, mut rest) = (String::new(), home.as_str());
     while let Some((before, behind)) = rest.split_once('$') {
         result.push_str(before);
         let braced = behind.strip_prefix('{').and_then(|inner| inner.split_once('}'));
@@ -190,12 +248,10 @@ fn expanded(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Str
         rest = after;
     }
     result.push_str(rest);
-    let is_word = !result.contains('/');
-    if !is_word && result.split(':').any(|path| !path.is_empty() && !path.starts_with('/')) {
-        return Err(Error::new(ErrorKind::Usage, format!("'{text}' is not an absolute path"))
-            .advise("begin the path with / or ~/, or with a variable such as $SCRATCH"));
+    if result.is_empty() || result.starts_with('/') {
+        return Ok(result);
     }
-    Ok(result)
+    Ok(folder.join(result.trim_start_matches("./")).display().to_string())
 }
 
 #[cfg(test)]
@@ -209,7 +265,39 @@ mod tests {
     }
 
     fn values(text: &str) -> Vec<(&'static str, String)> {
-        parse(text, variable).unwrap().into_iter().map(|(o, v)| (o.name, v)).collect()
+        let (values, mistakes) = parse(text, Path::new("/etc/site"), variable);
+        assert!(mistakes.is_empty(), "{mistakes:?}");
+        values.into_iter().map(|(option, value)| (option.name, value)).collect()
+    }
+
+    /// The rule for each option whose value is a path.
+    #[test]
+    fn relative_paths_begin_at_the_folder_of_the_file() {
+        for (line, wanted) in [
+            ("store = \"data\"", "/etc/site/data"),
+            ("store = \"./data:old\"", "/etc/site/data:old"),
+            ("store = \"../x\"", "/etc/site/../x"),
+            ("store = \"/data\"", "/data"),
+            ("store = \"~/data\"", "/home/me/data"),
+            ("store = \"$GROUP/data\"", "/etc/site/ocean/data"),
+            ("also-read = [\"a\", \"b/c\", \"/d\"]", "/etc/site/a:/etc/site/b/c:/d"),
+            ("also-read = \"none\"", "none"),
+            ("spill = \"scratch\"", "/etc/site/scratch"),
+            ("spill = \"Off\"", "Off"),
+            ("place = \"file:order.txt\"", "file:/etc/site/order.txt"),
+            ("place = \"launcher\"", "launcher"),
+        ] {
+            let found = values(&format!("[settings]\n{line}\n"));
+            assert_eq!(found[0].1, wanted, "{line}");
+        }
+    }
+
+    #[test]
+    fn all_mistakes_are_found_in_the_order_of_the_file() {
+        let text = "[settings]\nverbos = 1\nmode = \"auto\"\nmode2 = 1\nseed = -1\n";
+        let (right, found) = SettingFile::checked(Path::new("x.toml"), text, variable);
+        assert_eq!(right.len(), 1);
+        assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4, 5]);
     }
 
     #[test]
@@ -232,13 +320,13 @@ mod tests {
             ("[settings]\n\nminimum = 5\n", 3, "no setting 'minimum'"),
             ("[settings]\nkey = \"all\"\n", 2, "belongs to one launch"),
             ("[settings]\nmode = \"recrod\"\n", 2, "'recrod' is not a known value"),
-            ("[settings]\nstore = \"data\\\"/x\"\n", 2, "not an absolute path"),
             ("[settings]\nstore = \"$NOTHING/x\"\n", 2, "NOTHING"),
             ("[settings]\nstore = \"$EMPTY/x\"\n", 2, "EMPTY"),
             ("[settings]\nmode = {}\n", 2, "not text"),
             ("[settings]\nmode = \n", 2, ""),
         ] {
-            let (line, error) = parse(text, variable).unwrap_err();
+            let (_, mistakes) = parse(text, Path::new("/"), variable);
+            let (line, error) = mistakes[0].clone();
             let error = error.advised().to_string();
             assert!(line == at && error.contains(what), "{text}: line {line}: {error}");
             assert!(error.contains("try:"), "{error}");
@@ -265,9 +353,10 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_gives_a_panic(text in ".{0,80}", value in "\\PC{0,20}") {
-            let _ = parse(&text, variable);
-            let _ = parse(&format!("[settings]\nstore = {value}\n"), variable);
-            let _ = expanded(&value, variable);
+            let folder = Path::new("/");
+            let _ = parse(&text, folder, variable);
+            let _ = parse(&format!("[settings]\nstore = {value}\n"), folder, variable);
+            let _ = full_path(&value, folder, variable);
         }
     }
 }

@@ -157,8 +157,8 @@ pub static TABLE: &[Opt] = &[
     Opt::new(
         ["site", "RANKWEAVE_SITE", "FILE", "/etc/rankweave.toml, or etc/rankweave.toml of the installation"],
         "File in which the site describes its clusters",
-        "The node of rank 0 reads this file. docs/topologies.md describes its form. none: no such \
-               file is read.",
+        "The node of rank 0 reads this file. 'rankweave env --help' shows its form, and 'rankweave env \
+               --check' looks for mistakes in it. A file that does not exist is an error. none: no such file is read.",
         |s, v| {
             let none = v.eq_ignore_ascii_case("none");
             set(&mut s.site, Some(if none { Default::default() } else { v.into() }))

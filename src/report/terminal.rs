@@ -3,6 +3,7 @@
 use super::grid::Grid;
 use super::palette::{EMPTY, Rgb, ansi256, colour, shade};
 use super::units;
+use crate::base::nouns::counted;
 use crate::base::permutation::identity;
 use crate::matrix::SparseMatrix;
 
@@ -122,8 +123,11 @@ impl Picture<'_> {
             1 => String::new(),
             n => format!(", one cell is {n} × {n} of them"),
         };
-        let mut out =
-            format!("{:>label$}  receiver (column) →   {} tasks{cells}\n", "", self.grid.tasks());
+        let mut out = format!(
+            "{:>label$}  receiver (column) →   {}{cells}\n",
+            "",
+            counted(self.grid.tasks(), "task")
+        );
         let mut numbers = vec![' '; side * wide + 12];
         let mut free = 0;
         for cell in 0..side {

@@ -6,7 +6,7 @@ use super::description::Description;
 use super::source::{Answer, Source, Surroundings};
 use crate::base::error::Result;
 use crate::base::sorting::Arrange;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The files in the folders of the site.
 pub struct FabricFiles;
@@ -16,10 +16,11 @@ const FOLDERS: [&str; 2] = ["/etc/rankweave", "/var/lib/rankweave"];
 /// The first so many files of a folder, by name, are looked at.
 const MOST: usize = 16;
 
-/// The files of the folders whose names begin with `fabric`, by name. Directories, pipes and devices are none.
-fn files(surroundings: &Surroundings) -> Vec<PathBuf> {
+/// The files of the site's folders below `root` whose names begin with `fabric`, by name. Directories, pipes and devices
+/// are none.
+pub fn fabric_files(root: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
-    for folder in FOLDERS.map(|folder| surroundings.path(folder)) {
+    for folder in FOLDERS.map(|folder| root.join(folder.trim_start_matches('/'))) {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let named = entries.map(|entry| entry.path()).filter(|path| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("fabric"))
@@ -42,7 +43,7 @@ impl Source for FabricFiles {
     }
 
     fn find(&self, surroundings: &Surroundings) -> Result<Answer> {
-        let files = files(surroundings);
+        let files = fabric_files(surroundings.root);
         if files.is_empty() {
             return Ok(Answer::Nothing("there is no file /etc/rankweave/fabric*".into()));
         }
@@ -94,7 +95,7 @@ mod tests {
             site: &SiteFiles::default(),
             store: None,
         };
-        let names: Vec<String> = files(&surroundings)
+        let names: Vec<String> = fabric_files(surroundings.root)
             .iter()
             .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
             .collect();

@@ -1,6 +1,7 @@
 //! The network that a source found.
 
 use super::Host;
+use crate::base::nouns::counted;
 use crate::topology::{HostIndex, Topology};
 use std::sync::Arc;
 
@@ -47,11 +48,12 @@ impl HostNetwork {
         let (known, all) = (self.known(), self.host_of_node.len());
         let missing = match all - known {
             0 => String::new(),
-            missing => format!("; it does not have {missing} of the {all} nodes"),
+            missing => format!("; it does not have {missing} of the {}", counted(all, "node")),
         };
         let hosts: Vec<usize> = self.host_of_node.iter().flatten().copied().collect();
         let Some(tree) = self.topology.as_tree() else {
-            return format!("{}, {known} nodes of the launch in it{missing}", self.topology.name());
+            let known = counted(known, "node");
+            return format!("{}, {known} of the launch in it{missing}", self.topology.name());
         };
         let counts: Vec<String> = (0..tree.levels() - 1)
             .map(|level| {
@@ -64,6 +66,7 @@ impl HostNetwork {
             .map(|count| count.to_string())
             .collect();
         match counts.len() {
+            0 if known == 1 => format!("1 node below one switch{missing}"),
             0 => format!("all {known} nodes are below one switch{missing}"),
             _ => format!("{known} nodes below {} switches{missing}", counts.join(" > ")),
         }

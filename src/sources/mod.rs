@@ -15,6 +15,7 @@ mod measured;
 mod name_pattern;
 mod names;
 mod site;
+mod site_check;
 mod site_file;
 mod slurm_address;
 mod slurm_files;
@@ -24,10 +25,12 @@ mod tests;
 mod tree_of_names;
 
 pub use description::nameless;
+pub use fabric_files::fabric_files;
 pub use flat::Flat;
 pub use host::Host;
 pub use host_network::HostNetwork;
-pub use site_file::SiteFiles;
+pub use site_check::{CheckedSite, check_site_file};
+pub use site_file::{SITE_FILE_EXAMPLE, SiteFiles};
 pub use source::{Answer, Source, Surroundings};
 
 use crate::base::error::{Error, ErrorKind};

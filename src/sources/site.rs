@@ -9,7 +9,7 @@ use super::tree_of_names::tree_of_names;
 use super::{Host, HostNetwork};
 use crate::base::error::{Error, Result};
 use crate::topology::{self, Grid, HostIndex, expand_hostlist};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The site file.
@@ -21,7 +21,7 @@ impl Source for Site {
     }
 
     fn needs(&self) -> &'static str {
-        "describe the cluster in /etc/rankweave.toml (docs/topologies.md, \"Site file\"), or name a file with --site"
+        "describe the cluster in /etc/rankweave.toml ('rankweave env --help' shows its form), or name a file with --site"
     }
 
     fn find(&self, surroundings: &Surroundings) -> Result<Answer> {
@@ -81,7 +81,7 @@ fn not_in(parts: &[HostNetwork], hosts: &[Host]) -> Vec<Host> {
 /// Names in a message; more are counted.
 const LISTED: usize = 4;
 
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     match names.len() - names.len().min(LISTED) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names[..LISTED].join(", ")),
@@ -116,6 +116,25 @@ fn own_hosts(cluster: &Cluster, hosts: &[Host]) -> Result<Option<Vec<Host>>> {
     Ok(hosts.iter().any(is_own).then(|| hosts.iter().map(own).collect()))
 }
 
+/// What `topology` of a cluster names. Relative names of files begin at the folder of the site file.
+pub(super) enum Named {
+    /// As `--topology` takes it.
+    Text(String),
+    /// A file whose kind is recognised by its content.
+    File(PathBuf),
+}
+
+impl Named {
+    pub(super) fn of(text: &str, site_file: &Path) -> Named {
+        let full = std::path::absolute(site_file).unwrap_or_else(|_| site_file.into());
+        let folder = full.parent().unwrap_or(Path::new("/"));
+        match topology::is_description(text) {
+            true => Named::Text(topology::in_folder(text, folder)),
+            false => Named::File(folder.join(text.trim_start_matches("./"))),
+        }
+    }
+}
+
 fn network(
     cluster: &Cluster,
     hosts: &[Host],
@@ -124,11 +143,10 @@ fn network(
 ) -> Result<Option<HostNetwork>> {
     let origin = String::new();
     if let Some(text) = &cluster.topology {
-        let file = site_file.parent().unwrap_or(Path::new("/")).join(text);
-        // Relative names begin at the site file.
-        let description = match topology::is_description(text) {
-            true => Description::Text(text),
-            false => Description::File(&file),
+        let named = Named::of(text, site_file);
+        let description = match &named {
+            Named::Text(text) => Description::Text(text),
+            Named::File(file) => Description::File(file),
         };
         return description.network(hosts, surroundings, origin);
     }
@@ -148,7 +166,7 @@ fn network(
 }
 
 /// Nodes whose names have the coordinates in a torus.
-fn on_torus(
+pub(super) fn on_torus(
     dims: &[usize],
     numbers: &[Option<Vec<u64>>],
     names: &str,

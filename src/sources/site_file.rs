@@ -1,21 +1,7 @@
 //! The file in which a site describes its clusters, once for all users: `/etc/rankweave.toml`, the same below the
 //! prefix of the installation, or the file of `--site`.
 //!
-//! ```toml
-//! measure = "off"                      # for all clusters: may launches measure the network?
-//!
-//! [[cluster]]
-//! nodes = "cn[0001-1024]"              # whose description it is; without it, of all nodes
-//! topology = "slurm:/etc/slurm/topology.conf"
-//!
-//! [[cluster]]
-//! nodes = "r[1-8]c[1-4]n[1-32]"
-//! names = "r{}c{}n{}"                  # levels in the names, from the outside in; the last one is the node
-//!
-//! [[cluster]]
-//! names = "x{}y{}z{}"                  # coordinates in the names …
-//! torus = "8x8x16"                     # … of a torus of this size
-//! ```
+//! [`SITE_FILE_EXAMPLE`] shows its form.
 //!
 //! The clusters are looked at in the order of the file, until all nodes of the launch are known. If the nodes are in
 //! several clusters, these are joined ([`super::joined`]).
@@ -23,13 +9,36 @@
 use super::name_pattern::NamePattern;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
+use crate::base::nouns::counted;
 use crate::topology::expand_hostlist;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+/// A site file with one cluster of each form.
+pub const SITE_FILE_EXAMPLE: &str = r#"measure = "off"                      # for all clusters: may launches measure the network?
+
+[settings]                           # options of 'rankweave run', for all users
+store = "/project/$GROUP/rankweave"  # ~ and variables are replaced
+
+[[cluster]]
+nodes = "cn[0001-1024]"              # whose description it is; without it, of all nodes
+topology = "slurm:/etc/slurm/topology.conf"   # any form of --topology, or a file of the fabric
+
+[[cluster]]
+nodes = "r[1-8]c[1-4]n[1-32]"
+names = "r{}c{}n{}"                  # levels in the names; the last one is the node
+
+[[cluster]]
+names = "x{}y{}z{}"                  # coordinates in the names ...
+torus = "8x8x16"                     # ... of a torus of this size
+"#;
+
 /// The largest site file that is read.
 const LARGEST: u64 = 16 << 20;
+
+/// The values of `measure`.
+pub(super) const MEASURE: [&str; 3] = ["auto", "on", "off"];
 
 /// The example that errors show.
 pub(super) const EXAMPLE: &str = "write [[cluster]] and below it, for example, nodes = \"cn[01-64]\" and topology \
@@ -120,7 +129,7 @@ impl SiteFile {
             wrong(format!("line {at}: {}", error.message()))
         })?;
         if let Some(measure) = &file.measure
-            && !["auto", "on", "off"].contains(&measure.as_str())
+            && !MEASURE.contains(&measure.as_str())
         {
             return Err(wrong(format!("measure = \"{measure}\" is not auto, on or off")));
         }
@@ -133,30 +142,45 @@ impl SiteFile {
 
 impl Cluster {
     fn check(&self) -> Result<()> {
-        let described = self.topology.is_some() || self.names.is_some();
-        if !described || self.topology.is_some() && self.names.is_some() {
-            return Err(wrong("each [[cluster]] needs either topology or names".into()));
+        self.mistakes().into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// What is wrong, each with the key that it is about. An unknown key is not among these.
+    pub(super) fn mistakes(&self) -> Vec<(&'static str, Error)> {
+        let mut found = Vec::new();
+        if self.topology.is_some() == self.names.is_some() {
+            found.push((
+                "topology",
+                wrong("each [[cluster]] needs either topology or names".into()),
+            ));
         }
-        if let Some(nodes) = &self.nodes {
-            expand_hostlist(nodes).map_err(|error| error.advise(EXAMPLE))?;
+        if let Some(Err(error)) = self.nodes.as_deref().map(expand_hostlist) {
+            found.push(("nodes", error.advise(EXAMPLE)));
         }
-        let numbers = match &self.names {
-            Some(names) => NamePattern::parse(names)?.numbers(),
+        let numbers = match self.names.as_deref().map(NamePattern::parse) {
+            Some(Ok(pattern)) => pattern.numbers(),
+            Some(Err(error)) => {
+                found.push(("names", error));
+                return found;
+            }
             None => 0,
         };
         match (&self.torus, self.dims()) {
-            (Some(torus), None) => {
-                Err(wrong(format!("torus = \"{torus}\" is not a size such as 8x8x16")))
-            }
-            (Some(_), Some(dims)) if dims.len() != numbers => Err(wrong(format!(
-                "names has {numbers} numbers for a torus of {} dimensions",
-                dims.len()
-            ))),
-            (None, _) if self.names.is_some() && numbers < 2 => Err(wrong(
-                "names needs at least two numbers: that of the node is the last one".into(),
+            (Some(torus), None) => found.push((
+                "torus",
+                wrong(format!("torus = \"{torus}\" is not a size such as 8x8x16")),
             )),
-            _ => Ok(()),
+            (Some(_), Some(dims)) if dims.len() != numbers => {
+                let (has, of) = (counted(numbers, "number"), counted(dims.len(), "dimension"));
+                found.push(("torus", wrong(format!("names has {has} for a torus of {of}"))));
+            }
+            (None, _) if self.names.is_some() && numbers < 2 => {
+                let what = "names needs at least two numbers: that of the node is the last one";
+                found.push(("names", wrong(what.into())));
+            }
+            _ => {}
         }
+        found
     }
 
     /// The size of the torus.
@@ -166,7 +190,7 @@ impl Cluster {
     }
 }
 
-fn wrong(what: String) -> Error {
+pub(super) fn wrong(what: String) -> Error {
     Error::new(ErrorKind::Format, what).advise(EXAMPLE)
 }
 
@@ -180,14 +204,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_the_head_is_right() {
-        let head = include_str!("site_file.rs");
-        let lines = head.lines().skip_while(|line| !line.contains("```toml")).skip(1);
-        let text: String = lines
-            .take_while(|line| !line.contains("```"))
-            .map(|line| format!("{}\n", line.trim_start_matches("//!")))
-            .collect();
-        let file = SiteFile::parse(&text).unwrap();
+    fn the_example_is_right() {
+        let file = SiteFile::parse(SITE_FILE_EXAMPLE).unwrap();
+        // Help texts break longer lines, and a broken comment is a mistake.
+        assert!(SITE_FILE_EXAMPLE.lines().all(|line| line.len() < 100));
         assert_eq!((file.cluster.len(), file.measure.as_deref()), (3, Some("off")));
         assert_eq!(file.cluster[2].dims(), Some(vec![8, 8, 16]));
     }

@@ -20,6 +20,7 @@ use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
 use super::{Record, Store, joined};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::base::sorting::Arrange;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -184,8 +185,8 @@ impl Store {
         };
         if before.matrix.tasks() != record.matrix.tasks() {
             let what = format!(
-                "the record with {} tasks is not saved, because the record in the store has {}",
-                record.matrix.tasks(),
+                "the record with {} is not saved, because the record in the store has {}",
+                counted(record.matrix.tasks(), "task"),
                 before.matrix.tasks()
             );
             return Err(Error::new(ErrorKind::Usage, what)

@@ -12,6 +12,7 @@ use super::session::{ALL_PAIRS, LimitReached, Limits, Session};
 use super::surveyed::{Surveyed, count};
 use super::wire::Wire;
 use super::{contention, contention_of_many};
+use crate::base::nouns::counted;
 use crate::base::sorting::Arrange;
 
 /// Exchanges of a host that the limit of bytes must permit if there are more hosts than these.
@@ -132,10 +133,15 @@ fn reason(levels: &[Vec<u32>], cut: bool, too_few: bool) -> String {
     if let Some(leaves) = levels.last() {
         // The groups of each level, the innermost first.
         let outer = levels.iter().rev().skip(1);
-        let groups: String =
-            outer.map(|level| format!(", which are in {} groups", count(level))).collect();
+        let groups: String = outer
+            .map(|level| format!(", which are in {}", counted(count(level), "group")))
+            .collect();
         let leaf = if levels.len() > 1 { "leaf " } else { "" };
-        return format!("{} nodes on {} {leaf}switches{groups}", leaves.len(), count(leaves));
+        return format!(
+            "{} on {}{groups}",
+            counted(leaves.len(), "node"),
+            counted(count(leaves), &format!("{leaf}switch"))
+        );
     }
     match (too_few, cut) {
         (true, _) => "the network is taken for flat, because too few nodes answered".into(),

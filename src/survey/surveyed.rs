@@ -1,6 +1,7 @@
 //! The result of a survey.
 
 use super::session::Evidence;
+use crate::base::nouns::counted;
 use crate::base::quantity::{bytes, seconds};
 
 /// The network that a survey found.
@@ -36,12 +37,13 @@ impl Surveyed {
         let Evidence { rounds, pings, bytes_per_host, seconds: time, .. } = self.evidence;
         let absent = match self.absent.len() {
             0 => String::new(),
-            1 => "; 1 node did not answer".into(),
-            n => format!("; {n} nodes did not answer"),
+            n => format!("; {} did not answer", counted(n, "node")),
         };
         format!(
-            "{}{absent} ({rounds} rounds, {pings} pairs, at most {} per node, {})",
+            "{}{absent} ({}, {}, at most {} per node, {})",
             self.reason,
+            counted(rounds, "round"),
+            counted(pings, "pair"),
             bytes(bytes_per_host),
             seconds(time)
         )

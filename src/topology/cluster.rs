@@ -8,6 +8,7 @@
 use super::costs::{self, NODE};
 use super::node_distances::NodeDistances;
 use super::{Charges, Network, Routed, Routing, RoutingKind, Topology, Tree, from_launch};
+use crate::base::nouns::counted;
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
@@ -207,7 +208,8 @@ impl Cluster {
 impl Topology for Cluster {
     fn name(&self) -> String {
         let (nodes, network) = (self.nodes.host_of_node().len(), self.nodes.network().name());
-        format!("{} processes on {nodes} nodes of {network}", self.slots())
+        let (processes, nodes) = (counted(self.slots(), "process"), counted(nodes, "node"));
+        format!("{processes} on {nodes} of {network}")
     }
 
     fn slots(&self) -> usize {

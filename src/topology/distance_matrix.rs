@@ -5,6 +5,7 @@
 //! a larger capacity.
 
 use super::Topology;
+use crate::base::nouns::counted;
 use crate::{Error, ErrorKind, Result};
 
 /// Any symmetric table of distances. Memory: 4 bytes for each ordered pair of slots.
@@ -28,7 +29,11 @@ impl DistanceMatrix {
         }
         for (i, row) in rows.iter().enumerate() {
             if row.len() != slots {
-                return bad(format!("row {i} has {} distances for {slots} slots", row.len()));
+                return bad(format!(
+                    "row {i} has {} for {}",
+                    counted(row.len(), "distance"),
+                    counted(slots, "slot")
+                ));
             }
             for (j, &d) in row.iter().enumerate().take(i + 1) {
                 if d != rows[j][i] {
@@ -47,7 +52,7 @@ impl DistanceMatrix {
             }
         }
         Ok(DistanceMatrix {
-            label: format!("distance matrix of {slots} slots"),
+            label: format!("distance matrix of {}", counted(slots, "slot")),
             slots,
             distances: rows.concat(),
         })

@@ -2,6 +2,7 @@
 
 use super::costs;
 use super::tree::Tree;
+use crate::base::nouns::counted;
 use crate::{Error, ErrorKind, Result};
 
 /// The tree with one slot per process: process k sits on slot k.
@@ -22,15 +23,16 @@ pub fn from_launch(
     let processes = node_of_process.len();
     if !place_of_process.is_empty() && place_of_process.len() != processes {
         return Err(misfit(format!(
-            "{processes} processes have a node, but {} have a place on it",
+            "nodes of {} are given, but places of {}",
+            counted(processes, "process"),
             place_of_process.len()
         )));
     }
     let inner = place_of_process.first().map_or(0, Vec::len);
     if let Some(odd) = place_of_process.iter().position(|place| place.len() != inner) {
         return Err(misfit(format!(
-            "the place of process {odd} has {} levels, that of process 0 has {inner}",
-            place_of_process[odd].len()
+            "the place of process {odd} has {}, that of process 0 has {inner}",
+            counted(place_of_process[odd].len(), "level")
         )));
     }
     let mut costs = level_costs.to_vec();
@@ -39,9 +41,10 @@ pub fn from_launch(
     }
     if costs.len() != inner + 2 {
         return Err(misfit(format!(
-            "{} distances were given for {} levels (nodes and {inner} levels in them)",
-            level_costs.len(),
-            inner + 1
+            "{} for {} (nodes and {} in them)",
+            counted(level_costs.len(), "distance"),
+            counted(inner + 1, "level"),
+            counted(inner, "level")
         )));
     }
     let paths: Vec<Vec<u32>> = (0..processes)

@@ -79,7 +79,8 @@ pub use routings::{Routed, RoutingKind};
 pub use single_path::SinglePath;
 pub use slot_rails::{Rail, Rails};
 pub use spec::{
-    READERS, expand_hostlist, is_description, parse, parse_for, read_fabric, read_fabric_of,
+    READERS, examples, expand_hostlist, in_folder, is_description, parse, parse_for, read_fabric,
+    read_fabric_of,
 };
 pub use subset::Subset;
 pub use tree::Tree;

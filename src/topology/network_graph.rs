@@ -10,6 +10,7 @@
 use super::network::is_bandwidth;
 use super::{Network, Topology, Tree, ultrametric};
 use crate::base::compressed_rows;
+use crate::base::nouns::counted;
 use crate::base::sorting::Arrange;
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashMap;
@@ -92,7 +93,11 @@ impl NetworkGraph {
     ) -> Result<NetworkGraph> {
         let bad = |what: String| Err(Error::new(ErrorKind::Format, what));
         if slots == 0 || slots > vertices || u32::try_from(vertices).is_err() {
-            return bad(format!("a network of {vertices} vertices cannot have {slots} slots"));
+            return bad(format!(
+                "a network of {} cannot have {}",
+                counted(vertices, "vertex"),
+                counted(slots, "slot")
+            ));
         }
         let mut directed = Vec::with_capacity(2 * links.len());
         for &(a, b, bandwidth) in links {

@@ -1,6 +1,7 @@
 //! A topology of some of the slots of another topology, for example of the slots that a job got of a machine.
 
 use super::{Charges, Grid, Network, Rails, Routing, Topology, Tree};
+use crate::base::nouns::counted;
 use crate::base::permutation::inverse;
 use crate::{Error, ErrorKind, Result};
 
@@ -90,7 +91,7 @@ impl<'a> Subset<'a> {
 
 impl Topology for Subset<'_> {
     fn name(&self) -> String {
-        format!("{} slots of {}", self.slots.len(), self.whole.get().name())
+        format!("{} of {}", counted(self.slots.len(), "slot"), self.whole.get().name())
     }
 
     fn slots(&self) -> usize {

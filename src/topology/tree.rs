@@ -9,6 +9,7 @@ use super::machine::UNPLACED;
 use super::network::is_bandwidth;
 use super::tree_shape::Shape;
 use super::{Network, Topology};
+use crate::base::nouns::counted;
 use crate::base::numbering::by_first_appearance;
 use std::ops::Range;
 
@@ -365,7 +366,8 @@ impl Topology for Tree {
                 format!("tree:{}@{}", arity.join(":"), costs.join(":"))
             }
             None => {
-                format!("irregular tree of {} slots, distances {}", self.slots(), costs.join(":"))
+                let slots = counted(self.slots(), "slot");
+                format!("irregular tree of {slots}, distances {}", costs.join(":"))
             }
         }
     }

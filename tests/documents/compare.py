@@ -25,7 +25,7 @@ VARYING = [
     (re.compile(r"[+-]?\b\d+(\.\d+)?(e-?\d+)? ?(ns|µs|us|ms|s|min|h|seconds?|minutes?)\b"), "<duration>"),
     (re.compile(r"in MPI \(\d+ %\)|\b\d+ % of the time\b"), "<part of the time>"),
     (re.compile(r"[+-]?[0-9.]+ %, medians"), "<change of the time>, medians"),
-    (re.compile(r"\b\d+ calls timed\b"), "<calls> timed"),
+    (re.compile(r"\b\d+ calls? timed\b"), "<calls> timed"),
     (re.compile(r"\b[0-9.]+ [KM]iB at most\b"), "<memory> at most"),
     (re.compile(r"(?<=  chosen: ).*"), "<generator>"),
     (re.compile(r"\b(pid|PID|process) \d+\b"), "<process>"),

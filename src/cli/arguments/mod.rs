@@ -1,8 +1,10 @@
 //! Options that several commands share, and the values that are made from them.
 
 pub(in crate::cli) mod bound;
+pub(in crate::cli) mod full_paths;
 pub(in crate::cli) mod instance;
 pub(in crate::cli) mod number_file;
+pub(in crate::cli) mod origin;
 pub(in crate::cli) mod record_filter;
 pub(in crate::cli) mod selection;
 pub(in crate::cli) mod setting_files;

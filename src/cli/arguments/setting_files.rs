@@ -28,8 +28,8 @@ static APPLIED: OnceLock<Applied> = OnceLock::new();
 ///
 /// `words` is the command line: the option `--site` names another file of the site.
 pub(in crate::cli) fn apply(words: &[OsString]) {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut applied = Applied::default();
+    applied.problems.extend(missing_site(words, variable).map(|error| (error, true)));
     for (path, is_users) in files(words, variable) {
         let file = match SettingFile::read(&path, variable) {
             Ok(Some(file)) => file,
@@ -55,17 +55,66 @@ pub(in crate::cli) fn apply(words: &[OsString]) {
 
 /// The files, the one with priority first, and whether it is the user who can repair each.
 fn files(words: &[OsString], variable: impl Fn(&str) -> Option<String>) -> Vec<(PathBuf, bool)> {
-    let config = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let config = config.or_else(|| Some(Path::new(&variable("HOME")?).join(".config")));
-    let of_user = config.map(|folder| (folder.join(NAME), true));
-    let named = named_site(words).or_else(|| variable("RANKWEAVE_SITE"));
-    let is_named = named.is_some();
+    let of_user = of_user(&variable).map(|path| (path, true));
+    let (settings, _) = site_settings(words, variable);
+    let is_named = settings.site.is_some();
+    let of_site = launch::site_files(&settings).into_iter().map(|path| (path, is_named));
+    of_user.into_iter().chain(of_site).collect()
+}
+
+/// The settings with the site file that the user names, and what names it.
+fn site_settings(
+    words: &[OsString],
+    variable: impl Fn(&str) -> Option<String>,
+) -> (Settings, &'static str) {
     let mut settings = Settings::default();
+    let (named, by) = match named_site(words) {
+        Some(name) => (Some(name), "--site"),
+        None => (variable("RANKWEAVE_SITE"), "RANKWEAVE_SITE"),
+    };
     if let Some(name) = named {
         let _ = settings.set("site", &name);
     }
-    let of_site = launch::site_files(&settings).into_iter().map(|path| (path, is_named));
-    of_user.into_iter().chain(of_site).collect()
+    (settings, by)
+}
+
+/// The error that the site file which the user names does not exist.
+fn missing_site(words: &[OsString], variable: impl Fn(&str) -> Option<String>) -> Option<Error> {
+    let (settings, by) = site_settings(words, variable);
+    launch::missing_site_file(&settings).map(|error| error.at(by))
+}
+
+/// The files that may exist, the one with priority first, and whether each is the user's own.
+pub(in crate::cli) fn all() -> Vec<(PathBuf, bool)> {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let own = of_user(variable);
+    files(&words, variable)
+        .into_iter()
+        .map(|(path, _)| {
+            let is_own = own.as_ref() == Some(&path);
+            (path, is_own)
+        })
+        .collect()
+}
+
+/// Whether the site file exists that the user names.
+///
+/// Errors: it does not.
+pub(in crate::cli) fn check_named() -> Result<()> {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    missing_site(&words, variable).map_or(Ok(()), Err)
+}
+
+/// The value of a variable, unless it is empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// The file of the user.
+fn of_user(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let config = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let config = config.or_else(|| Some(Path::new(&variable("HOME")?).join(".config")));
+    config.map(|folder| folder.join(NAME))
 }
 
 /// The value of `--site` in a command line. Behind `--` are the words of the launch.
@@ -126,6 +175,17 @@ mod tests {
         assert_eq!(named_site(&words("rankweave run --site=none -- x")).as_deref(), Some("none"));
         assert_eq!(named_site(&words("rankweave run -- x --site /a")), None);
         assert_eq!(named_site(&words("rankweave run --site")), None);
+    }
+
+    #[test]
+    fn a_site_file_that_does_not_exist_is_named_with_its_origin() {
+        let set = |name: &str| (name == "RANKWEAVE_SITE").then(|| "/nowhere/s.toml".to_string());
+        let error = missing_site(&[], set).unwrap().to_string();
+        assert!(error.contains("(in RANKWEAVE_SITE)") && error.contains("/nowhere/s.toml"));
+        let error = missing_site(&words("rankweave run --site /nowhere/a"), set).unwrap();
+        assert!(error.to_string().contains("(in --site)"), "{error}");
+        assert_eq!(missing_site(&words("rankweave run --site none"), set), None);
+        assert_eq!(missing_site(&[], |_| None), None);
     }
 
     #[test]

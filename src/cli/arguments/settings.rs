@@ -1,5 +1,7 @@
 //! The options of a launch as command line options, made from the table in [`crate::options`].
 
+use super::full_paths::in_full;
+use super::origin;
 use crate::base::error::Result;
 use crate::options::{Opt, Settings, TABLE, find};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
@@ -64,6 +66,7 @@ impl FromArgMatches for SettingsArgs {
         {
             given.push((option, count.to_string()));
         }
+        origin::remember(given.iter().map(|(option, _)| option.name));
         Ok(SettingsArgs { given })
     }
 
@@ -89,13 +92,7 @@ impl SettingsArgs {
         let mut variables = Vec::new();
         for (option, value) in &self.given {
             settings.set(option.name, value).map_err(|e| e.at(format!("--{}", option.name)))?;
-            let is_path = option.name == "store"
-                || (option.name == "slots"
-                    && matches!(settings.slots, Some(crate::options::Slots::File(_))));
-            let value = match is_path.then(|| std::path::absolute(value)) {
-                Some(Ok(path)) => path.to_string_lossy().into_owned(),
-                _ => value.clone(),
-            };
+            let value = in_full(option, value);
             variables.push((option.env.to_string(), value));
         }
         Ok(variables)

@@ -60,6 +60,7 @@ fn man_page(mut top: clap::Command) -> Result<String> {
         // The sections of the command become subsections of the page.
         page.extend(String::from_utf8_lossy(&part).replace(".SH ", ".SS ").bytes());
         page.extend(examples(sub, ".SS").bytes());
+        page.extend(behind(sub).bytes());
     }
     let mut rest = String::from(".SH ENVIRONMENT\n");
     for option in TABLE {
@@ -76,7 +77,8 @@ fn man_page(mut top: clap::Command) -> Result<String> {
          looking for it.\n\
          .TP\n\\fBRANKWEAVE_MPI\\fR\nThe MPI library (libmpi.so) of a program that loads it while it runs. It has to be given if it is neither the library of mpi4py nor that of the launcher.\n\
          .TP\n\\fBNO_COLOR\\fR\nNo colours in the terminal.\n\
-         .SH FILES\n.TP\n~/.local/share/rankweave/KEY.rkw\nOne record for each program and number \
+         .SH FILES\n.TP\n/etc/rankweave.toml, ~/.config/rankweave.toml\nSettings files; the section on the env \
+         command shows their form, and 'rankweave env \\-\\-check' looks for mistakes in them.\n.TP\n~/.local/share/rankweave/KEY.rkw\nOne record for each program and number \
          of ranks. A record that cannot be read is moved to KEY.rkw.corrupt when the program is \
          recorded again.\n\
          .SH \"EXIT STATUS\"\n.TP\n0\nDone.\n.TP\n1\nNothing found, or a negative answer.\n.TP\n2\n\
@@ -96,6 +98,17 @@ fn examples(command: &clap::Command, heading: &str) -> String {
         .map(|line| roff(line.trim_start_matches(' ')))
         .collect();
     format!("{heading} EXAMPLES\n.nf\n{}\n.fi\n", lines.join("\n"))
+}
+
+/// The text behind the options in the help of a command, such as a list of the topologies.
+fn behind(command: &clap::Command) -> String {
+    let text = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    if !["topo", "env"].contains(&command.get_name()) || text.is_empty() {
+        return String::new();
+    }
+    // A line that begins with a point or an apostrophe would be a request.
+    let lines: Vec<String> = text.lines().map(|line| format!("\\&{}", roff(line))).collect();
+    format!(".SS FORMS\n.nf\n{}\n.fi\n", lines.join("\n"))
 }
 
 fn roff(text: &str) -> String {

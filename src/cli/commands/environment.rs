@@ -1,18 +1,50 @@
 //! `rankweave env`: the variables, their values and what they mean.
 
+use super::settings_check::Check;
 use crate::base::error::Result;
 use crate::cli::arguments::setting_files;
 use crate::cli::console::{Exit, output, shell};
 use crate::cli::preload::settings::unknown_variables;
 use crate::options::{Opt, Settings, TABLE};
+use crate::sources::SITE_FILE_EXAMPLE;
 use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  rankweave env                            all variables, with their values and where these are from
+  rankweave env --check                    look for mistakes in the settings files
+  rankweave env --check --site site.toml   the same, with this file in place of the site's
+  eval \"$(rankweave env --export)\"         settings of files, for a preload by hand";
+
+/// The form of a settings file, for the help and the manual page.
+pub(in crate::cli) fn file_form() -> String {
+    format!(
+        "Settings files: ~/.config/rankweave.toml of a user, with [settings] only; /etc/rankweave.toml of the site; \
+         etc/rankweave.toml of the installation. A relative path in a file begins at the folder of this file. Example:\n\n{}",
+        SITE_FILE_EXAMPLE.trim_end()
+    )
+}
 
 /// List the RANKWEAVE_* variables: value, default, meaning
 #[derive(Debug, clap::Args)]
+#[command(before_long_help = EXAMPLES, after_long_help = file_form())]
 pub struct Args {
-    /// Print the list as JSON
+    /// Print the list, or the mistakes, as JSON
     #[arg(long, conflicts_with = "export")]
     json: bool,
+
+    /// Look for mistakes in the settings files, and list all of them
+    ///
+    /// The files are the user's, the site's and the installation's, and the site's files of the fabric. The topologies
+    /// and fabrics that they name are read, and the nodes of each [[cluster]] are looked for in them. Each mistake is
+    /// listed with its line and what to do. Nothing is launched. Exit codes: 0 no mistake; 1 some; 2 usage or I/O error.
+    #[arg(long, conflicts_with = "export")]
+    check: bool,
+
+    /// The site file, instead of /etc/rankweave.toml and the file of the installation; none: no site file
+    // `setting_files` reads it before the command line is parsed.
+    #[arg(long, value_name = "FILE")]
+    site: Option<String>,
 
     /// Print the settings that come from files as lines for a shell
     ///
@@ -23,7 +55,18 @@ pub struct Args {
 }
 
 impl Args {
+    /// Whether the command itself tells what is wrong in the files.
+    pub(in crate::cli) fn is_check(&self) -> bool {
+        self.check
+    }
+
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
+        if self.check {
+            setting_files::check_named()?;
+            let check = Check::of_all_files();
+            output::print_as(self.json, || &check, || check.text())?;
+            return Ok(if check.is_right() { Exit::Done } else { Exit::Nothing });
+        }
         if self.export {
             setting_files::check()?;
             let line = |(option, value): (&Opt, String)| {

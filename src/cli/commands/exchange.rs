@@ -2,6 +2,7 @@
 
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::base::permutation::is_permutation;
 use crate::cli::arguments::number_file;
 use crate::cli::arguments::selection::{self, KindArg, SelectArgs, StoreArgs};
@@ -70,10 +71,16 @@ impl ImportArgs {
         let path = store.save(&record)?;
         store.choose_imported(&record)?;
         let (key, tasks, pairs) = (&record.key, record.matrix.tasks(), record.matrix.sum().pairs());
-        eprintln!("rankweave: {tasks} tasks, {pairs} pairs kept as '{key}' in {}", path.display());
         eprintln!(
-            "rankweave: all launches of {key} with {tasks} ranks use it; 'rankweave use {key}' lets each \
-             launch choose"
+            "rankweave: {}, {} kept as '{key}' in {}",
+            counted(tasks, "task"),
+            counted(pairs, "pair"),
+            path.display()
+        );
+        eprintln!(
+            "rankweave: all launches of {key} with {} use it; 'rankweave use {key}' lets each launch \
+             choose",
+            counted(tasks, "rank")
         );
         Ok(Exit::Done)
     }
@@ -193,7 +200,7 @@ impl ExportArgs {
                      --oversubscribe",
                 ),
                 _ => (
-                    format!("this is not a rank order of {tasks} processes"),
+                    format!("this is not a rank order of {}", counted(tasks, "process")),
                     "write one line for each task, with every process from 0 exactly once",
                 ),
             };

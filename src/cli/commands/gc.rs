@@ -1,6 +1,7 @@
 //! `rankweave gc`: removes records by age, number and size, for a store that many launches fill.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::cli::arguments::record_filter::{RecordFilter, age};
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
@@ -84,7 +85,8 @@ impl Args {
             eprintln!("rankweave: {}", self.summary(&store, &done));
         }
         if let Some(first) = done.errors.first() {
-            let what = format!("{} records could not be removed: {first}", done.errors.len());
+            let what =
+                format!("{} could not be removed: {first}", counted(done.errors.len(), "record"));
             return Err(Error::new(ErrorKind::Io, what)
                 .advise("let the owner of the files run this command"));
         }

@@ -6,6 +6,7 @@
 use crate::base::clock::since_1970;
 use crate::base::error::Result;
 use crate::base::file::FileIdentity;
+use crate::base::nouns::counted;
 use crate::cli::console::{Exit, output};
 use crate::report::units::{self, printable};
 use crate::store::{LONGEST_KEPT, MeasuredNetwork, NetworkQuestion, Store};
@@ -190,5 +191,5 @@ impl KeptNetworks {
 fn names(hosts: &[String]) -> String {
     let shown: Vec<&str> = hosts.iter().take(SHOWN).map(String::as_str).collect();
     let more = if hosts.len() > SHOWN { " …" } else { "" };
-    format!("{} hosts ({}{more})", hosts.len(), printable(&shown.join(" ")))
+    format!("{} ({}{more})", counted(hosts.len(), "host"), printable(&shown.join(" ")))
 }

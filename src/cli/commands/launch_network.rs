@@ -5,13 +5,15 @@
 //! runs.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::cli::arguments::settings::SettingsArgs;
+use crate::cli::arguments::{origin, setting_files};
 use crate::cli::console::{Exit, output};
 use crate::cli::diagnosis::{is_not_asked, not_asked};
 use crate::cli::inspect::LaunchLine;
 use crate::cli::launcher::Launcher;
 use crate::cli::preload::command::Prepared;
-use crate::cli::preload::settings::check_descriptions;
+use crate::cli::preload::settings::{check_descriptions, hidden_by_topology};
 use crate::cli::trial::{ProbedNode, nodes_of};
 use crate::launch::{Storage, choice_for};
 use crate::options::Settings;
@@ -87,6 +89,8 @@ pub(super) fn show(words: &[String], wanted: &Wanted) -> Result<Exit> {
     if wanted.measure {
         measure_with(words, wanted.store.as_ref())?;
     }
+    setting_files::check()?;
+    origin::remember(wanted.options.iter().map(|(name, _)| *name));
     let (mut settings, errors) = Settings::from_env(|name| std::env::var(name).ok());
     for error in errors {
         eprintln!("rankweave: {error}");
@@ -94,7 +98,8 @@ pub(super) fn show(words: &[String], wanted: &Wanted) -> Result<Exit> {
     for (name, value) in &wanted.options {
         settings.set(name, value).map_err(|error| error.at(format!("--{name}")))?;
     }
-    if let Some(sentence) = check_descriptions(&settings)? {
+    let messages = [check_descriptions(&settings)?, hidden_by_topology(&settings)];
+    for sentence in messages.iter().flatten() {
         eprintln!("rankweave: {sentence}");
     }
     let launch = LaunchLine::of(&Launcher::of_command(words)?, words);
@@ -196,12 +201,14 @@ fn answer(nodes: Vec<ProbedNode>, choice: Option<&Choice>) -> LaunchNetwork {
 
 fn text(answer: &LaunchNetwork, choice: Option<&Choice>) -> String {
     let processes: usize = answer.nodes.iter().map(|node| node.node.processes).sum();
-    let mut out = format!("{processes} processes on {} nodes\n", answer.nodes.len());
+    let mut out =
+        format!("{} on {}\n", counted(processes, "process"), counted(answer.nodes.len(), "node"));
     if let Some(topology) = &answer.given {
         let topology = printable(topology);
         out.push_str(&format!(
-            "network: given by the user (--topology): {topology}\nNo source is asked. 'rankweave topo --topology {topology}' \
-             shows its levels and distances.\n"
+            "network: given by the user ({}): {topology}\nNo source is asked. 'rankweave topo --topology {topology}' \
+             shows its levels and distances.\n",
+            origin::origin("topology"),
         ));
         return out;
     }

@@ -1,6 +1,7 @@
 //! `rankweave list`: the records in the store.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::cli::arguments::record_filter::RecordFilter;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
@@ -78,7 +79,7 @@ impl ListArgs {
             }
         }
         if self.verify && !entries.is_empty() {
-            let what = format!("{} of {read} records cannot be read", entries.len());
+            let what = format!("{} of {} cannot be read", entries.len(), counted(read, "record"));
             return Err(Error::new(ErrorKind::Format, what)
                 .at(store.directory().display())
                 .advise("remove them: rankweave rm KEY; the programs are then recorded anew"));

@@ -16,6 +16,7 @@ pub(in crate::cli) mod map;
 pub(in crate::cli) mod recover;
 pub(in crate::cli) mod report;
 pub(in crate::cli) mod run;
+mod settings_check;
 pub(in crate::cli) mod show;
 pub(in crate::cli) mod stored;
 pub(in crate::cli) mod topo;

@@ -129,6 +129,9 @@ impl Args {
     ) {
         let variable = |name: &str| std::env::var(name).ok();
         let mut messages = settings::unknown_variables();
+        if settings.place != Place::LauncherOnly {
+            messages.extend(settings::hidden_by_topology(settings));
+        }
         messages.extend(unread);
         if settings.place != Place::LauncherOnly {
             messages.extend(forecast(found, &self.launch, settings, variable));
@@ -206,7 +209,10 @@ impl Args {
         output::print(&table(&hosts, &placed.host_of_rank))?;
         let compared = check::compared(&placed.handed_over, &hosts)?;
         if compared == RanksFound::AsMeant {
-            eprintln!("rankweave: all {} ranks are on the hosts that were meant", hosts.len());
+            match hosts.len() {
+                1 => eprintln!("rankweave: the rank is on the host that was meant"),
+                n => eprintln!("rankweave: all {n} ranks are on the hosts that were meant"),
+            }
             return Ok(Exit::Done);
         }
         // Nothing was launched, so that nothing follows for a launch.

@@ -3,6 +3,7 @@
 use super::{kept_networks, launch_network};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
+use crate::base::nouns;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
@@ -31,6 +32,15 @@ const SHOWN: usize = 16;
 /// The largest number of slots whose distances are all counted. With more slots, a sample is counted.
 const COUNTED: usize = 4096;
 
+/// The kinds of topologies, for the help.
+pub(in crate::cli) fn kinds() -> String {
+    let lines: String = topology::examples().map(|example| format!("  {example}\n")).collect();
+    format!(
+        "Topologies (--topology T):\n{lines}  4:8:8/1:10:100 (the same as tree:)\n\nThe name of a file begins at the \
+         working directory; in a settings file, it begins at the folder of that file."
+    )
+}
+
 /// Show a topology: its levels and distances
 ///
 /// With a launch behind --, it starts the launcher once, with 'rankweave' in place of the program, and shows which
@@ -44,9 +54,9 @@ const COUNTED: usize = 4096;
 /// Without options, it shows this machine. On a cluster, run it on a compute node, because the login
 /// node is often another kind of machine.
 #[derive(Debug, clap::Args)]
-#[command(before_long_help = EXAMPLES)]
+#[command(before_long_help = EXAMPLES, after_long_help = kinds())]
 pub struct Args {
-    /// The topology, in any form that 'rankweave map --topology' takes
+    /// The topology; the end of this help lists the kinds
     ///
     /// With a launch behind --: the topology that the launch is given.
     #[arg(long, short, value_name = "T")]
@@ -363,7 +373,10 @@ fn text(topology: &dyn Topology, answer: &TopologySummary, counted: &Counted) ->
         out.push_str(&format!("  {distance:>8}{pairs:>11}\n"));
     }
     if counted.pairs.len() > LINES {
-        out.push_str(&format!("         …  {} more distances\n", counted.pairs.len() - LINES));
+        out.push_str(&format!(
+            "         …  {}\n",
+            nouns::counted(counted.pairs.len() - LINES, "more distance")
+        ));
     }
     let shown = answer.slots.min(SHOWN);
     let wide = answer.max_distance.to_string().len().max(shown.to_string().len()) + 1;

@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
+use crate::base::nouns::counted;
 use crate::bounds::{self, Certificate};
 use crate::cli::arguments::bound::{check_slots, in_words, most_on_a_slot};
 use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue};
@@ -61,7 +62,8 @@ impl Args {
         let refused = |what: String| at(Error::new(ErrorKind::Infeasible, what));
         if most_on_a_slot(&mapping) > capacity {
             let what = format!(
-                "it is about mappings with at most {capacity} tasks on a slot, and this one has more"
+                "it is about mappings with at most {} on a slot, and this one has more",
+                counted(capacity, "task")
             );
             return Err(refused(what).advise(
                 "compute a certificate for this mapping with 'rankweave eval --certificate FILE'",

@@ -1,7 +1,7 @@
 //! The checks of a launch as a whole: the library, other preloaded tools, hosts, the store, the topology.
 //! The checks of its programs are in [`program`](super::program).
 
-use super::facts::{Diagnosis, Placing};
+use super::facts::{Diagnosed, Diagnosis, Placing};
 use super::finding::{note, problem, warning};
 use crate::base::file_system::FileSystem;
 use crate::cli::inspect::{Image, NotElf, Search};
@@ -93,7 +93,8 @@ pub(in crate::cli) fn preloaded(diagnosis: &mut Diagnosis) {
 /// Checks the launcher, the hosts, the mode, and whether all ranks run one program.
 pub(in crate::cli) fn launch(diagnosis: &mut Diagnosis, found: &LocatedLauncher) {
     let mut list = Vec::new();
-    if diagnosis.launch.launcher == Launcher::Other {
+    let is_alone = |program: &Diagnosed| program.findings.iter().any(|f| f.code == "alone");
+    if diagnosis.launch.launcher == Launcher::Other && !diagnosis.programs.iter().any(is_alone) {
         let text = "no launcher is recognised; settings go through the environment, which reaches the \
                     processes of other nodes only if the launcher passes it on";
         let advice = "give mpirun, mpiexec or srun as the first word; or keep this launcher, if it passes the \
@@ -226,6 +227,8 @@ pub(in crate::cli) fn placement(
     let placing = match possible {
         Ok(how) => Placing { possible: true, text: format!("possible: {how}"), advice: None },
         Err(refusal) => {
+            // What was recorded already does not have to be recorded again.
+            let is_recorded = matches!(diagnosis.key, Some((_, Some(_))));
             let usual = "run the launch once with 'rankweave run', which records it".to_string();
             let advice = refusal.advice().map(String::from);
             if settings.place != Place::Library && !refusal.is_usual() {
@@ -236,7 +239,7 @@ pub(in crate::cli) fn placement(
                     None => finding,
                 });
             }
-            let advice = advice.or(refusal.is_usual().then_some(usual));
+            let advice = advice.or((refusal.is_usual() && !is_recorded).then_some(usual));
             Placing { possible: false, text: format!("not possible: {}", refusal.what()), advice }
         }
     };

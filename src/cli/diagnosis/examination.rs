@@ -26,10 +26,13 @@ impl Diagnosis {
         checks::topology(&mut diagnosis, &search);
         diagnosis.find_record();
         diagnosis.find_objection();
-        checks::placement(&mut diagnosis, &found, command);
-        let store = Storage::open(&diagnosis.settings).ok();
-        let settings = &diagnosis.settings;
-        diagnosis.network = NetworkKnown::before(&found, command, settings, store.as_ref());
+        // Advice about its places is of no use for a launch that is not recorded.
+        if diagnosis.recorded() {
+            checks::placement(&mut diagnosis, &found, command);
+            let store = Storage::open(&diagnosis.settings).ok();
+            let settings = &diagnosis.settings;
+            diagnosis.network = NetworkKnown::before(&found, command, settings, store.as_ref());
+        }
         Ok(diagnosis)
     }
 
@@ -71,7 +74,12 @@ impl Diagnosis {
             }
             program::missing_libraries(&mut diagnosed, &closure);
         }
-        if diagnosed.mpi.is_none() {
+        // A program into which MPI is linked loads no library of MPI, and nothing is known of one that is static.
+        let may_load = diagnosed
+            .started
+            .binary()
+            .is_none_or(|image| !image.is_static() && !image.linked_in.contains("PMPI_Init"));
+        if diagnosed.mpi.is_none() && may_load {
             let (part, started) = (&diagnosed.part, &diagnosed.started);
             let loaded = preload::functions::loaded(&self.launch, part, started, &search);
             diagnosed.mpi = loaded.map(|(mpi, how)| (mpi, Some(how)));

@@ -4,23 +4,16 @@
 //! therefore said before it. Where it is uncertain whether the launch is recorded (scripts, containers, programs
 //! that are not on this host), nothing is said: `rankweave doctor` lists these doubts.
 
+use super::alone;
 use super::facts::{Diagnosed, Diagnosis};
 use super::finding::{Finding, Severity};
-use crate::cli::inspect::{Program, listed};
-use crate::cli::launcher::{Launcher, LocatedLauncher, base_name};
+use crate::cli::inspect::listed;
+use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::options::{Mode, Settings};
-
-/// Launchers whose options are not known here. They pass the environment on, so their launches are recorded.
-const OTHER_LAUNCHERS: &str = "flux jsrun aprun lrun ccc_mprun ibrun poe mpprun yhrun pjsub mpirun_rsh pbsdsh \
-    charmrun dplace qsub bsub msub jrun addqueue torchrun accelerate deepspeed make cmake ctest nextflow snakemake";
 
 /// Findings after which the launch may still be recorded, or whose message the launcher gives itself.
 const UNCERTAIN: &str =
     "script-clears container program-missing no-program libraries-missing library-missing";
-
-/// Variables that the processes of a launch have: each of them may call `rankweave run`.
-const OF_A_RANK: [&str; 5] =
-    ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "SLURM_PROCID"];
 
 /// The message about a launch that will not be recorded, without the name of the command at its beginning.
 /// `None` if it will be recorded, if that is not certain, or if the user asked for no recording.
@@ -35,8 +28,8 @@ pub(in crate::cli) fn forecast(
     }
     let diagnosis = Diagnosis::of_programs(found, command, settings.clone());
     if found.launcher == Launcher::Other {
-        let is_a_rank = OF_A_RANK.iter().any(|name| variable(name).is_some());
-        let program = diagnosis.programs.first().filter(|_| !is_a_rank)?;
+        let may_be = alone::may_be(found.launcher, variable);
+        let program = diagnosis.programs.first().filter(|_| may_be)?;
         return without_launcher(program);
     }
     of_findings(&diagnosis)
@@ -44,17 +37,10 @@ pub(in crate::cli) fn forecast(
 
 /// The message for a command that is no launcher known here.
 fn without_launcher(program: &Diagnosed) -> Option<String> {
-    let Program::Binary(image) = &program.started.program else { return None };
-    let word = program.started.words.first()?;
-    if listed(OTHER_LAUNCHERS, &base_name(&image.path)) {
-        return None;
-    }
+    let word = alone::first_word(program)?;
     if program.mpi.is_some() {
-        let words = program.part.words.join(" ");
-        return Some(format!(
-            "'{word}' is started without a launcher, as one process: there is no traffic to record; \
-             try: rankweave run -- mpirun -n RANKS {words}"
-        ));
+        let (what, meant) = (alone::what(word), alone::meant(program));
+        return Some(format!("{what}; try: rankweave run -- {meant}"));
     }
     let uses_mpi = program.findings.iter().find(|finding| finding.code == "no-mpi");
     let problem = uses_mpi.or_else(|| first_problem(&program.findings))?;

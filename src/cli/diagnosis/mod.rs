@@ -4,6 +4,7 @@
 //! `rankweave doctor` shows all of it. `rankweave run` examines only the programs, and says one line if nothing
 //! will be recorded ([`forecast()`]).
 
+mod alone;
 mod bindings;
 mod checks;
 mod examination;

@@ -4,6 +4,7 @@
 //! The hosts are those of the command line or of the batch system. Limit: what only the nodes themselves tell, their
 //! switches in an address of Slurm and their physical positions, is known with `--probe`.
 
+use crate::cli::arguments::origin::origin;
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::placement;
 use crate::launch::choice_for;
@@ -50,7 +51,10 @@ impl NetworkKnown {
             return None;
         }
         if let Some(topology) = &settings.topology {
-            let text = format!("given by the user (--topology): {topology}; no source is asked");
+            let text = format!(
+                "given by the user ({}): {topology}; no source is asked",
+                origin("topology")
+            );
             return Some(NetworkKnown { text, hosts: None, sources: Vec::new() });
         }
         let variable = |name: &str| std::env::var(name).ok();
@@ -178,7 +182,10 @@ mod tests {
         assert!(lines.iter().any(|line| line.contains("each node tells its own switches")));
         let given = Settings { topology: Some("tree:2:2".into()), ..without.clone() };
         let found = before(line, &given).unwrap();
-        assert_eq!(found.text, "given by the user (--topology): tree:2:2; no source is asked");
+        assert_eq!(
+            found.text,
+            "given by the user (RANKWEAVE_TOPOLOGY): tree:2:2; no source is asked"
+        );
         let off = Settings { network: NetworkChoice::Off, ..without.clone() };
         let found = before(line, &off).unwrap();
         assert!(found.text.contains("no source is asked (--network off)"), "{}", found.text);

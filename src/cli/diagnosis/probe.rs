@@ -1,6 +1,8 @@
 //! `--probe`: the findings about the nodes of a launch, which answered a probe.
 
 use super::finding::{Finding, note, problem};
+use crate::base::nouns::counted;
+use crate::cli::arguments::origin::origin;
 use crate::cli::trial::ProbedNode;
 use crate::options::Settings;
 use crate::sources::Host;
@@ -11,7 +13,8 @@ pub(in crate::cli) fn lacking(nodes: &[ProbedNode]) -> Vec<Finding> {
     let lacking = nodes.iter().filter(|node| node.preloaded < node.processes);
     let finding = |node: &ProbedNode| {
         let ProbedNode { name, processes, preloaded, .. } = node;
-        let text = format!("on {name}, {preloaded} of {processes} processes have the library");
+        let all = counted(*processes, "process");
+        let text = format!("on {name}, the library is in {preloaded} of {all}");
         problem("not-preloaded", text).advise("install it there under the same path")
     };
     lacking.map(finding).collect()
@@ -28,7 +31,7 @@ pub(in crate::cli) fn network(
     if let Some(topology) = &settings.topology {
         return Some(note(
             "network",
-            format!("network: given by the user (--topology): {topology}"),
+            format!("network: given by the user ({}): {topology}", origin("topology")),
         ));
     }
     let finding = note("network", choice.sentence());

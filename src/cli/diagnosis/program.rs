@@ -1,10 +1,12 @@
 //! The checks of one program: whether the library gets into the program, and whether it sees the calls to
 //! MPI.
 
+use super::alone;
 use super::facts::{Diagnosed, Diagnosis};
 use super::finding::{Finding, Severity, note, problem, warning};
 use super::sanitizer;
 use crate::base::file;
+use crate::base::nouns::counted;
 use crate::cli::inspect::{Closure, Image, Mpi, Program};
 use crate::cli::launcher::{Launcher, base_name};
 use crate::cli::preload;
@@ -117,7 +119,7 @@ fn obstacle(image: &Image, diagnosis: &Diagnosis) -> Option<Finding> {
         let what = format!("the program is for {own}, the library for {other}");
         return Some(problem("architecture", what + ": the library cannot be loaded"));
     }
-    if !image.dynamic || image.interpreter.is_none() && image.needed.is_empty() {
+    if image.is_static() {
         let text = "the program is linked statically: nothing can be preloaded into it";
         let advice = "link it dynamically (without -static; on Cray: -dynamic)";
         return Some(problem("static", text).advise(advice));
@@ -151,9 +153,9 @@ fn own_profiling_layer(image: &Image, found: &mut Vec<Finding>) {
     let own: Vec<&str> = names.filter(is_own).collect();
     if let Some(first) = own.first() {
         let text = format!(
-            "the program has a profiling layer linked in and calls {} functions such as {first}: \
+            "the program has a profiling layer linked in and calls {} such as {first}: \
              these calls are not recorded, and its launches keep the launcher's order",
-            own.len()
+            counted(own.len(), "function")
         );
         let advice = "link the program without this layer";
         found.push(warning("profiles-itself", text).advise(advice));
@@ -330,7 +332,12 @@ fn mpi_library(
         let text = format!("the launcher belongs to {beside}, the program uses {used}");
         found.push(warning("other-version", text));
     }
-    if program.part.ranks == Some(1) && diagnosis.launch.parts.len() == 1 {
+    if alone::may_be(launcher, |name| std::env::var(name).ok())
+        && let Some(word) = alone::first_word(program)
+    {
+        let advice = format!("rankweave doctor -- {}", alone::meant(program));
+        found.push(problem("alone", alone::what(word)).advise(advice));
+    } else if program.part.ranks == Some(1) && diagnosis.launch.parts.len() == 1 {
         found.push(problem("one-rank", "the launch has one rank: no traffic is recorded"));
     }
 }

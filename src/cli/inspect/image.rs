@@ -90,6 +90,11 @@ impl Image {
         (self.wide, self.little, self.machine) == (other.wide, other.little, other.machine)
     }
 
+    /// True for a program that is linked statically: nothing can be preloaded into it, and it loads no library.
+    pub fn is_static(&self) -> bool {
+        !self.dynamic || self.interpreter.is_none() && self.needed.is_empty()
+    }
+
     /// True if it offers this name.
     pub fn offers(&self, name: &str) -> bool {
         self.offered.iter().any(|offered| offered == name)

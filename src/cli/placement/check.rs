@@ -4,6 +4,7 @@
 //! library and no file of rankweave on the nodes.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::cli::inspect::LaunchLine;
 use crate::cli::launcher::LocatedLauncher;
 use crate::cli::preload::command::LaunchCommand;
@@ -61,7 +62,7 @@ fn answers(text: &str) -> Result<Vec<String>> {
     found.sort();
     let is_whole = found.iter().enumerate().all(|(k, (rank, _))| k == *rank);
     if found.is_empty() || !is_whole {
-        let what = format!("only some ranks told their hosts ({} answers)", found.len());
+        let what = format!("only some ranks told their hosts ({})", counted(found.len(), "answer"));
         return Err(Error::new(ErrorKind::Infeasible, what)
             .advise("leave --place out: the library finds the hosts by itself"));
     }
@@ -72,7 +73,14 @@ fn answers(text: &str) -> Result<Vec<String>> {
 pub(in crate::cli) fn compared(handed_over: &str, hosts: &[String]) -> Result<RanksFound> {
     let placed = PlacedRanks::parse(handed_over)?;
     if placed.ranks() != hosts.len() {
-        let what = format!("{} ranks answered, but {} were placed", hosts.len(), placed.ranks());
+        let what = format!(
+            "{} answered, but {} placed",
+            counted(hosts.len(), "rank"),
+            match placed.ranks() {
+                1 => "1 was".to_string(),
+                n => format!("{n} were"),
+            }
+        );
         return Err(Error::new(ErrorKind::Infeasible, what));
     }
     let (nodes, names) =

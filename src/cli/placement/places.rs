@@ -9,6 +9,7 @@ use super::Refusal;
 use super::launch_hosts::LaunchHosts;
 use crate::allocation::filling::{Filling, host_of_rank};
 use crate::allocation::{Allocation, Hosts, short_name};
+use crate::base::nouns::counted;
 use crate::base::numbering::by_first_appearance;
 use crate::base::permutation::is_permutation;
 use crate::store::{Placement, Record};
@@ -54,8 +55,9 @@ impl Places {
             Refusal::new(
                 format!(
                     "how many ranks each host takes cannot be known before the launch ({} does not \
-                     say it for {tasks} ranks)",
-                    allocation.source
+                     say it for {})",
+                    allocation.source,
+                    counted(tasks, "rank")
                 ),
                 "give the number of ranks of each host (slots=N, HOST:N, --ntasks-per-node N)",
             )
@@ -85,7 +87,12 @@ fn check_slots(
     if tasks <= slots || allows_more && !allocation.has_limits {
         return Ok(());
     }
-    let what = format!("{} has {slots} slots for {tasks} ranks", allocation.source);
+    let what = format!(
+        "{} has {} for {}",
+        allocation.source,
+        counted(slots, "slot"),
+        counted(tasks, "rank")
+    );
     Err(match allows_more {
         true => Refusal::new(
             format!("{what}, and max_slots limits the further ones"),

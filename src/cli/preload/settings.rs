@@ -2,11 +2,14 @@
 
 use super::{functions, library};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::cli::arguments::full_paths::in_full;
+use crate::cli::arguments::origin::{is_given, origin};
 use crate::cli::arguments::setting_files;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::launcher::nearest;
 use crate::launch::PLACED;
 use crate::options::{FUNCTIONS, Settings, Slots, TABLE};
+use crate::report::units::printable;
 use std::ffi::OsString;
 
 /// Variables that have no option.
@@ -61,7 +64,11 @@ pub(in crate::cli) fn check_descriptions(settings: &Settings) -> Result<Option<S
             Err(error) if error.kind() == ErrorKind::Io => {
                 return Ok(Some(unread(&error)));
             }
-            Err(error) => return Err(error.at("--topology")),
+            Err(error) => {
+                let inner = error.place().map_or(String::new(), |place| format!("{place}, "));
+                let origin = origin("topology");
+                return Err(error.at(format!("{inner}{origin}")));
+            }
             Ok(_) => {}
         }
     }
@@ -73,6 +80,28 @@ pub(in crate::cli) fn check_descriptions(settings: &Settings) -> Result<Option<S
         return Ok(Some(unread(&error)));
     }
     Ok(None)
+}
+
+/// A sentence about the options of the command line that say where the network is described, if the given topology has
+/// priority over them.
+pub(in crate::cli) fn hidden_by_topology(settings: &Settings) -> Option<String> {
+    let topology = settings.topology.as_deref()?;
+    let hidden: Vec<&str> = ["site", "network"].into_iter().filter(|name| is_given(name)).collect();
+    if hidden.is_empty() {
+        return None;
+    }
+    let hidden: Vec<String> = hidden.iter().map(|name| format!("--{name}")).collect();
+    let origin = origin("topology");
+    let advice = match is_given("topology") {
+        true => "leave --topology out".into(),
+        false => format!("unset {origin}"),
+    };
+    Some(format!(
+        "{origin} gives the topology {}, which has priority: this launch asks no other source of the network, and {} does \
+         not change that; try: {advice}",
+        printable(topology),
+        hidden.join(" or "),
+    ))
 }
 
 /// A sentence about each variable that begins as those of rankweave do, but is none of them.
@@ -113,6 +142,13 @@ fn merged(environment: impl Iterator<Item = (OsString, OsString)>, given: Variab
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| name.starts_with("RANKWEAVE_") && !own.contains(&name.as_str()))
         .filter(|(name, _)| given.iter().all(|g| g.0 != *name))
+        .map(|(name, value)| {
+            let option = TABLE.iter().find(|option| option.env == name);
+            let value = option
+                .filter(|_| !value.trim().is_empty())
+                .map_or(value.clone(), |option| in_full(option, &value));
+            (name, value)
+        })
         .collect();
     variables.sort();
     variables.extend(given);
@@ -157,6 +193,10 @@ mod tests {
         let environment = environment.map(|(n, v)| (n.into(), v.into()));
         let variables = merged(environment.into_iter(), vec![pair("RANKWEAVE_SEED", "7")]);
         assert_eq!(variables, [pair("RANKWEAVE_FIX", "none"), pair("RANKWEAVE_SEED", "7")]);
+        // The processes may start in another directory.
+        let relative = [("RANKWEAVE_STORE".into(), "data".into())];
+        let here = std::env::current_dir().unwrap().join("data").display().to_string();
+        assert_eq!(merged(relative.into_iter(), vec![]), [pair("RANKWEAVE_STORE", &here)]);
         assert_eq!(settings_in(&variables).unwrap().seed, 7);
         assert!(settings_in(&[pair("RANKWEAVE_SEED", "x")]).is_err());
     }

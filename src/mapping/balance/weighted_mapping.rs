@@ -5,6 +5,7 @@ use super::judge::value;
 use super::loads::Loads;
 use super::local_search::LocalSearch;
 use crate::base::error::Result;
+use crate::base::nouns::{are, counted};
 use crate::mapping::problem::refused;
 use crate::mapping::{Budget, Mapper, Preset, Problem, ProblemBuilder};
 use crate::matrix::Graph;
@@ -39,9 +40,10 @@ pub fn map_with_loads(
     let graph = builder.graph;
     if loads.tasks() != graph.vertices() {
         return Err(refused(format!(
-            "{} loads are given for {} tasks",
-            loads.tasks(),
-            graph.vertices()
+            "{} {} given for {}",
+            counted(loads.tasks(), "load"),
+            are(loads.tasks()),
+            counted(graph.vertices(), "task")
         ))
         .advise("give one load for each task; line i (from 0) belongs to task i"));
     }

@@ -23,6 +23,7 @@ use super::evaluation::value;
 use super::problem::refused;
 use super::{Budget, Mapper, Objective, Outcome, Preset, Problem};
 use crate::base::error::{Error, Result};
+use crate::base::nouns::counted;
 pub use adapt::{Basis, adapt, remap_from};
 
 /// The previous mapping and what leaving it costs.
@@ -137,7 +138,8 @@ pub(super) fn check(previous: &Previous, tasks: usize, objective: Objective) -> 
     if previous.slot_of_task.len() > tasks {
         let before = previous.slot_of_task.len();
         return Err(refused(format!(
-            "the previous mapping has {before} tasks, but the matrix has {tasks}"
+            "the previous mapping has {}, but the matrix has {tasks}",
+            counted(before, "task")
         ))
         .advise("give the mapping of the same program"));
     }

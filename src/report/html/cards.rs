@@ -1,6 +1,7 @@
 //! The most important figures. Each is on a card.
 
 use super::{Page, change};
+use crate::base::nouns::{counted, noun};
 use crate::report::units;
 use maud::{Markup, html};
 
@@ -21,8 +22,7 @@ impl Page<'_> {
         let s = &self.summary;
         let nodes = match s.nodes {
             0 => "; their nodes are not known".into(),
-            1 => " on 1 node".into(),
-            n => format!(" on {n} nodes"),
+            n => format!(" on {}", counted(n, "node")),
         };
         let all = (s.tasks as u64).saturating_mul(s.tasks as u64);
         let pairs = s.total.pairs as u64;
@@ -32,12 +32,15 @@ impl Page<'_> {
             some => format!("; {} of it modelled for collective calls", units::bytes(some)),
         };
         let mut cards = vec![
-            (units::count(s.tasks as u64), html! { "tasks" (nodes) }),
+            (units::count(s.tasks as u64), html! { (noun(s.tasks, "task")) (nodes) }),
             (
                 units::bytes(s.total.bytes),
-                html! { "sent in " (units::count(s.total.messages)) " messages" (modelled) },
+                html! { "sent in " (units::count(s.total.messages)) " " (noun(s.total.messages, "message")) (modelled) },
             ),
-            (units::count(pairs), html! { "pairs talk, " (units::percent(pairs, all)) " of all" }),
+            (
+                units::count(pairs),
+                html! { (if pairs == 1 { "pair talks, " } else { "pairs talk, " }) (units::percent(pairs, all)) " of all" },
+            ),
         ];
         if let (Some(now), Some(given)) = (s.internode_bytes, s.internode_bytes_given_order) {
             let share = units::percent(now, s.total.bytes);

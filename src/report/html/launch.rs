@@ -1,6 +1,7 @@
 //! The parts of the report about the launch: how its order was decided, and where its processes were.
 
 use super::{Page, change, table};
+use crate::base::nouns::counted;
 use crate::report::units;
 use crate::store::LaunchMode;
 use maud::{Markup, html};
@@ -78,7 +79,7 @@ impl Page<'_> {
         html! {
             h2 { "Topology" }
             p {
-                (placement.node_of_process.len()) " processes on " (placement.node_names.len()) " nodes."
+                (counted(placement.node_of_process.len(), "process")) " on " (counted(placement.node_names.len(), "node")) "."
             }
             @if rows.len() > 0 { (table(&headings, &[0], rows)) }
             (self.rails())

@@ -1,6 +1,7 @@
 //! The figures of a record for people: a few lines of text.
 
 use super::{Amount, KindSummary, RailSummary, Summary};
+use crate::base::nouns::{counted, noun};
 use crate::report::units;
 use crate::store::LaunchMode;
 use std::cmp::Reverse;
@@ -36,8 +37,7 @@ impl Summary {
         }
         let on = match self.nodes {
             0 => String::new(),
-            1 => " on 1 node".into(),
-            n => format!(" on {n} nodes"),
+            n => format!(" on {}", counted(n, "node")),
         };
         lines.push(("tasks", format!("{}{on}", self.tasks)));
         lines.extend(self.device_lines());
@@ -103,7 +103,7 @@ impl Summary {
             if with_gpu > 4 {
                 names.push_str(", …");
             }
-            lines.push(("GPUs", format!("near to {with_gpu} tasks: {names}")));
+            lines.push(("GPUs", format!("near to {}: {names}", counted(with_gpu, "task"))));
         }
         lines
     }
@@ -130,11 +130,12 @@ impl Summary {
                 _ => String::new(),
             };
             let text = format!(
-                "{} per process, {} of the time, at most {} ({} calls timed){given}",
+                "{} per process, {} of the time, at most {} ({} {} timed){given}",
                 units::seconds(mean),
                 units::whole_percent(percent),
                 units::seconds(most),
-                units::count(calls)
+                units::count(calls),
+                noun(calls, "call")
             );
             lines.push(("in MPI", text));
         }
@@ -157,7 +158,8 @@ impl Summary {
                 known => format!(": {}", units::printable(known)),
             };
             let when = units::time(check.checked_at);
-            let text = format!("{} with {} ranks, {when}{reason}", check.verdict, check.tasks);
+            let text =
+                format!("{} with {}, {when}{reason}", check.verdict, counted(check.tasks, "rank"));
             lines.push(("check", text));
         }
         lines
@@ -207,11 +209,12 @@ impl Summary {
         for s in &self.top_senders {
             writeln!(
                 out,
-                "    task {:<8}{:>12}{:>14} messages to {} tasks",
+                "    task {:<8}{:>12}{:>14} {} to {}",
                 s.task,
                 units::bytes(s.bytes),
                 units::count(s.messages),
-                s.receivers
+                noun(s.messages, "message"),
+                counted(s.receivers, "task")
             )?;
         }
         writeln!(out, "  top pairs (both directions)")?;
@@ -223,10 +226,11 @@ impl Summary {
             };
             writeln!(
                 out,
-                "    {:<13}{:>12}{:>14} messages{place}",
+                "    {:<13}{:>12}{:>14} {}{place}",
                 format!("{} ↔ {}", pair.a, pair.b),
                 units::bytes(pair.bytes),
-                units::count(pair.messages)
+                units::count(pair.messages),
+                noun(pair.messages, "message")
             )?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 use super::description::{JobDescription, Order};
 use super::part::{Gaps, Part};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::base::numbering::by_first_appearance;
 use crate::matrix::{CommMatrix, Kind, SparseMatrix};
 use crate::store::{Launch, Placement, Record, Unfinished};
@@ -70,7 +71,7 @@ pub fn join(parts: &[Part], how: &str, now: u64) -> Result<Joined> {
     let launch = launch(parts, job, &matrix, how);
     let mut lacks = gaps.words();
     if !missing.is_empty() {
-        lacks.insert(0, format!("rows of {} of {tasks} tasks", missing.len()));
+        lacks.insert(0, format!("rows of {} of {}", missing.len(), counted(tasks, "task")));
     }
     let record = Record {
         program: job.program.clone(),

@@ -7,6 +7,7 @@
 
 use super::{MAX_SLOTS, bad, in_file, in_line, read_text};
 use crate::Result;
+use crate::base::nouns::{are, counted};
 use crate::topology::{NetworkGraph, Topology};
 
 pub(super) fn read(path: &str) -> Result<Box<dyn Topology>> {
@@ -50,7 +51,9 @@ pub(super) fn parse(text: &str, label: String) -> Result<NetworkGraph> {
         if is_slot.len() == vertices {
             match line.is_empty() {
                 true => continue,
-                false => return Err(in_line(at, format!("more than {vertices} vertices"))),
+                false => {
+                    return Err(in_line(at, format!("more than {}", counted(vertices, "vertex"))));
+                }
             }
         }
         let vertex = is_slot.len() as u32;
@@ -81,11 +84,16 @@ pub(super) fn parse(text: &str, label: String) -> Result<NetworkGraph> {
         }
     }
     if is_slot.len() != vertices {
-        return Err(bad(format!("the graph ends after {} of {vertices} vertices", is_slot.len())));
+        return Err(bad(format!(
+            "the graph ends after {} of {}",
+            is_slot.len(),
+            counted(vertices, "vertex")
+        )));
     }
     if arcs != 2 * edges {
-        let wanted = format!("twice the {edges} edges of the header");
-        return Err(bad(format!("{arcs} neighbours are listed, not {wanted}")));
+        let (listed, are) = (counted(arcs, "neighbour"), are(arcs));
+        let wanted = format!("twice the {} of the header", counted(edges, "edge"));
+        return Err(bad(format!("{listed} {are} listed, not {wanted}")));
     }
     build(&is_slot, &links, label)
 }

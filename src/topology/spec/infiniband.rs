@@ -16,6 +16,7 @@
 use super::wiring::Wiring;
 use super::{bad, ib_description, ib_ports, in_file, in_line, read_text};
 use crate::Result;
+use crate::base::nouns::counted;
 use crate::base::sorting::Arrange;
 use crate::topology::{NetworkGraph, Topology};
 use std::collections::HashMap;
@@ -241,7 +242,10 @@ fn wire(fabric: &Fabric, dialect: Dialect) -> Result<Wiring> {
     if wiring.count_hosts() == 0 {
         return Err(match adapters().count() {
             0 => bad("the fabric has no hosts (lines `Ca …`)"),
-            count => bad(format!("the {count} adapters of the fabric all belong to switches")),
+            count => {
+                let all = counted(count, "adapter");
+                bad(format!("the fabric has {all}, and none of a host: they belong to switches"))
+            }
         });
     }
     // Identifiers of ibsim are names that a person gave.

@@ -7,6 +7,7 @@ mod added;
 mod cable;
 mod cabling;
 mod detect;
+mod file_name;
 mod flux_resources;
 mod graph_file;
 mod hostlist;
@@ -34,6 +35,7 @@ mod yaml;
 mod file_tests;
 
 pub use detect::{read_fabric, read_fabric_of};
+pub use file_name::in_folder;
 pub use hostlist::expand as expand_hostlist;
 
 use infiniband::Dialect;
@@ -105,6 +107,11 @@ const KINDS: [(&str, &str, Read); 22] = [
     ("dist", "dist:distances.txt", distances),
 ];
 
+/// An example of each kind of topology, for a help text.
+pub fn examples() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.1)
+}
+
 /// Reads a topology as `--topology` takes it: `kind:description`, or a tree in the shorthand of
 /// process mapping tools, `4:8:8` or `4:8:8/1:10:100`.
 ///
@@ -126,7 +133,7 @@ pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
     let Some((_, example, read)) = KINDS.iter().find(|kind| kind.0 == name) else {
         let names = KINDS.map(|kind| kind.0);
         return Err(Error::new(ErrorKind::Usage, format!("unknown topology '{name}'"))
-            .at(format!("--topology {spec}"))
+            .at(format!("topology {spec}"))
             .advise(format!("use one of {}; such as {}", names.join(", "), KINDS[0].1)));
     };
     read(description.trim()).map_err(|e| placed(e, spec, example))
@@ -173,14 +180,14 @@ fn placed(error: Error, spec: &str, example: &str) -> Error {
             "check the name of the file, and that this user can read it".into()
         }
         None if inner.contains("line ") => {
-            "correct the file at this place; docs/topologies.md describes its form".into()
+            "correct the file at this place; 'rankweave topo --help' lists the kinds of files".into()
         }
         None if !inner.is_empty() => {
-            "correct the file, or give another one; docs/topologies.md describes its form".into()
+            "correct the file, or give another one; 'rankweave topo --help' lists the kinds of files".into()
         }
         None => format!("write it as {example}"),
     };
-    error.at(format!("{inner}--topology {spec}")).advise(advice)
+    error.at(format!("{inner}topology {spec}")).advise(advice)
 }
 
 /// Adds the file to the place of an error.

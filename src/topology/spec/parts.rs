@@ -4,6 +4,7 @@
 //! are connected is not known, so that one of them is used: the one with most of the hosts that the caller looks for,
 //! else the one with most hosts, else the first one. Parts without a host are left out silently.
 
+use crate::base::nouns::counted;
 use crate::topology::HostIndex;
 
 /// The part that is used.
@@ -59,15 +60,11 @@ pub(super) fn choose(
             "the links of the file form {} separate networks; the one with {why} is used ({}), and the rest is left out \
              ({}: {list})",
             others.len() + 1,
-            counted(hosts[p].len()),
-            counted(lost.len())
+            counted(hosts[p].len(), "host"),
+            counted(lost.len(), "host")
         )
     });
     Chosen { is_in, left_out }
-}
-
-fn counted(hosts: usize) -> String {
-    format!("{hosts} {}", if hosts == 1 { "host" } else { "hosts" })
 }
 
 /// The first vertex of the part of a vertex.

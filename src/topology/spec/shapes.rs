@@ -2,6 +2,7 @@
 
 use super::{MAX_SLOTS, bounded, halves, usage};
 use crate::Result;
+use crate::base::nouns::counted;
 use crate::topology::network::is_bandwidth;
 use crate::topology::{Dragonfly, Grid, Topology, Tree};
 
@@ -49,7 +50,11 @@ pub(super) fn tree(text: &str) -> Result<Box<dyn Topology>> {
             .collect::<Result<Vec<u64>>>()?,
     };
     if costs.len() != arity.len() {
-        return Err(usage(format!("{} distances for {} levels", costs.len(), arity.len())));
+        return Err(usage(format!(
+            "{} for {}",
+            counted(costs.len(), "distance"),
+            counted(arity.len(), "level")
+        )));
     }
     if costs.windows(2).any(|w| w[0] > w[1]) {
         return Err(usage("distances must not decrease from the leaves up"));
@@ -77,9 +82,10 @@ fn grid(text: &str, make: fn(&[usize]) -> Option<Grid>) -> Result<Box<dyn Topolo
     if let Some(bandwidth) = bandwidth {
         let bandwidth = bandwidths(bandwidth)?;
         let (given, wanted) = (bandwidth.len(), dims.len());
-        grid = grid
-            .with_bandwidths(&bandwidth)
-            .ok_or_else(|| usage(format!("{given} bandwidths for {wanted} dimensions")))?;
+        grid = grid.with_bandwidths(&bandwidth).ok_or_else(|| {
+            let (given, wanted) = (counted(given, "bandwidth"), counted(wanted, "dimension"));
+            usage(format!("{given} for {wanted}"))
+        })?;
     }
     Ok(Box::new(grid))
 }
@@ -137,8 +143,9 @@ pub(super) fn fat_tree(text: &str) -> Result<Box<dyn Topology>> {
     let uplinks = arity.len() - 1;
     let taper = taper.map_or(Ok(vec![1.0; uplinks]), bandwidths)?;
     if taper.len() != uplinks {
-        let given = taper.len();
-        return Err(usage(format!("{given} oversubscriptions for {uplinks} levels of uplinks")));
+        let given = counted(taper.len(), "oversubscription");
+        let uplinks = counted(uplinks, "level");
+        return Err(usage(format!("{given} for {uplinks} of uplinks")));
     }
     // A host has one link of bandwidth 1; the uplinks of a switch carry what its hosts can send,
     // divided by the oversubscription of all levels up to it.
@@ -210,17 +217,17 @@ mod tests {
     fn wrong_numbers_are_named() {
         for (spec, what) in [
             ("tree:2:x", "'x'"),
-            ("tree:2:3@1", "1 distances for 2 levels"),
+            ("tree:2:3@1", "1 distance for 2 levels"),
             ("tree:2:3@5:1", "must not decrease"),
             ("tree:2@0", "distance 0"),
             ("tree:9999:9999:9999", "more than"),
             ("torus:4x", "''"),
-            ("torus:4x4@1", "1 bandwidths for 2"),
+            ("torus:4x4@1", "1 bandwidth for 2 dimensions"),
             ("torus:4x4@1:-2", "'-2'"),
             ("hypercube:40", "'40'"),
             ("dragonfly:3x3", "three numbers"),
             ("fattree:k=5", "even"),
-            ("fattree:4:4@1:1", "2 oversubscriptions for 1"),
+            ("fattree:4:4@1:1", "2 oversubscriptions for 1 level of uplinks"),
         ] {
             let error = parse(spec).err().unwrap().to_string();
             assert!(error.contains(what) && error.contains(spec), "{spec}: {error}");

@@ -5,6 +5,7 @@
 use super::bad;
 use super::wiring::Wiring;
 use crate::Result;
+use crate::base::nouns::counted;
 
 /// More hosts in one platform are refused: a few bytes can ask for them.
 pub(super) const MAX_HOSTS: usize = 1 << 15;
@@ -50,9 +51,10 @@ fn product(numbers: &[usize]) -> Option<usize> {
 fn as_many(hosts: usize, wanted: Option<usize>) -> Result<()> {
     match wanted {
         Some(wanted) if wanted == hosts => Ok(()),
-        Some(wanted) => {
-            Err(bad(format!("the cluster has {hosts} hosts, and its topology needs {wanted}")))
-        }
+        Some(wanted) => Err(bad(format!(
+            "the cluster has {}, and its topology needs {wanted}",
+            counted(hosts, "host")
+        ))),
         None => Err(bad(format!("the topology of the cluster needs more than {MAX_HOSTS} hosts"))),
     }
 }

@@ -8,6 +8,7 @@ use super::slurm_layout::{Block, Layout, Switch, Torus};
 use super::yaml::{count, hosts, is_absent, load, text};
 use super::{MAX_SLOTS, bad};
 use crate::Result;
+use crate::base::nouns::{are, counted};
 use yaml_rust2::Yaml;
 
 pub(super) fn parse(text: &str) -> Result<Layout> {
@@ -97,8 +98,9 @@ fn torus(entry: &Yaml, lists: &HostLists) -> Result<Torus> {
         let points = dims.iter().product::<usize>();
         if nodes.len() != points {
             return Err(bad(format!(
-                "{} nodes are named for a torus of {points} nodes",
-                nodes.len()
+                "{} {} named for a torus of {points}",
+                counted(nodes.len(), "node"),
+                are(nodes.len())
             )));
         }
         torus.nodes = nodes.into_iter().enumerate().collect();
@@ -117,8 +119,9 @@ fn torus(entry: &Yaml, lists: &HostLists) -> Result<Torus> {
             .map_or_else(|| hosts(&region["nodes"], lists), |list| lists.expand(&list))?;
         if nodes.len() != size.iter().product::<usize>() {
             return Err(bad(format!(
-                "{} nodes are named for a region of {}x{}x{} nodes",
-                nodes.len(),
+                "{} {} named for a region of {}x{}x{}",
+                counted(nodes.len(), "node"),
+                are(nodes.len()),
                 size[0],
                 size[1],
                 size[2]
@@ -231,7 +234,7 @@ mod tests {
             ("- torus3d:\n    toruses:\n      - dims: {x: 2}\n        nodes: a", "dimension y"),
             (
                 "- torus3d:\n    toruses:\n      - dims: {x: 2, y: 1, z: 1}\n        nodes: a",
-                "1 nodes are named",
+                "1 node is named",
             ),
             (
                 "- torus3d:\n    toruses:\n      - dims: {x: 2, y: 1, z: 1}\n        regions:\n          - anchor: {x: 1, y: 0, z: 0}\n            dims: {x: 2, y: 1, z: 1}\n            nodes: n[1-2]",

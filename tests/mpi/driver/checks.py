@@ -12,6 +12,10 @@ from driver.stacks import LAUNCHERS, TARGET
 from recording import expected
 
 
+# What rank 0 says if the program exits without MPI_Finalize.
+ENDED_EARLY = "rankweave: the program ended without MPI_Finalize; "
+
+
 def own_lines(text):
     """The lines that the library or the command wrote. What `rankweave run` says about other launches on this machine,
     which the tests end by force, is left out."""

@@ -15,20 +15,23 @@ import subprocess
 import time
 
 from driver import stacks
+from driver.checks import ENDED_EARLY
 from recording import expected
 
 NP = 4
 SOURCE = "exits.c"
 # The ways to end after which spill files remain.
-LEAVING = ("return", "exit", "_exit", "abort", "mpi_abort", "sigterm", "sigkill", "segv",
+LEAVING = ("return", "exit", "first_exit", "_exit", "abort", "mpi_abort", "sigterm", "sigkill", "segv",
            "last_sigkill", "exec", "fork_sigkill")
 # The exit code and output of these are decided by which rank a launcher sees first: MPICH's ends the
 # others as soon as one has left without MPI_Finalize.
 ANY_CODE = ("last_sigkill",)
-ANY_CODE_MPICH = ("return", "exit", "_exit", "exec", "fill")
+ANY_CODE_MPICH = ("return", "exit", "first_exit", "_exit", "exec", "fill")
 # Of several processes that die by a signal MPICH's launcher reports the one it sees first, or one that
 # it ended itself.
 ANY_SIGNAL_MPICH = ("abort", "mpi_abort", "sigterm", "sigkill", "segv", "fork_sigkill")
+# In these ways of ending rank 0 says what its exit means, unless a launcher ends it before.
+SAYING = ("return", "exit", "first_exit", "fill")
 
 
 def by_hand(np):
@@ -143,7 +146,10 @@ class Exits:
         if ours != theirs and not by_chance:
             problems.append(f"standard output {outcome.out[:200]!r}")
         own = [line for line in outcome.err.splitlines() if line.startswith("rankweave")]
-        if own:
+        about_end = [line for line in own if line.startswith(ENDED_EARLY) and "; try: " in line]
+        if how == "first_exit" and len(about_end) != 1:
+            problems.append(f"rank 0 does not say once what its exit means: {own}")
+        if len(own) > (how in SAYING) or own != about_end:
             problems.append(f"standard error: {own[0]!r}")
         return problems
 

@@ -185,6 +185,21 @@ def ended_early(scene):
     scene.run("rankweave run -- mpirun -n 2 ./ring send")
 
 
+def left_without_finalize(scene):
+    """a program whose rank 0 exits without MPI_Finalize, with files for the counts and without"""
+    for options in ("", "--spill off "):
+        line = f"rankweave run {options}-- mpirun -n 2 ./hang first_exit"
+        # What the launcher says about it is not the same on all machines.
+        scene.run(f"{line} 2>&1 | grep '^rankweave: ' >&2", f"{line}   (only the lines of rankweave)")
+
+
+def no_site_file(scene):
+    """a site file that does not exist, for the command and for the library alone"""
+    scene.run("rankweave run --site none.toml -- mpirun -n 2 ./ring send")
+    scene.run("mpirun -n 2 ./ring send", "LD_PRELOAD=librankweave.so RANKWEAVE_SITE=none.toml mpirun -n 2 ./ring send",
+              LD_PRELOAD=scene.library, RANKWEAVE_SITE="none.toml")
+
+
 def two_users(scene):
     """a store of two users, the second of whom may read it only"""
     scene.folder("group", 0o755)
@@ -203,7 +218,8 @@ def exports(scene):
     scene.run("rankweave export ring --to rankfile --mapping order")
 
 
-SCENES = (two_launches, more_words, unknown_key, unwritable_store, odd_stores, homes, ended_early, two_users, exports)
+SCENES = (two_launches, more_words, unknown_key, unwritable_store, odd_stores, homes, ended_early,
+          left_without_finalize, no_site_file, two_users, exports)
 # What an ordinary user meets, and root cannot.
 OF_USERS = (unwritable_store, homes, two_users)
 

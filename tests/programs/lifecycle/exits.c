@@ -1,7 +1,7 @@
 /* Ends in every possible way, after traffic of every kind. argv[1] selects the way. argv[2] is a file that task 0
  * creates when all tasks have sent everything.
  *
- * finalize, return (from main without MPI_Finalize), exit, _exit, abort (the C function), mpi_abort,
+ * finalize, return (from main without MPI_Finalize), exit, first_exit (task 0 only, the others wait for its exit), _exit, abort (the C function), mpi_abort,
  * sigterm, sigkill, segv, last_sigkill (the last task only, the others wait), exec (another program
  * takes the place), fork (a child exits, then finalize), fork_sigkill (a child exits, then SIGKILL),
  * hang (waits to be killed), usr1 (a handler of the program's own, set before MPI_Init when argv[3] is
@@ -105,6 +105,8 @@ int main(int argc, char **argv)
         return 0;
     if (!strcmp(how, "exit") || !strcmp(how, "fill"))
         exit(0);
+    if (!strcmp(how, "first_exit") && world_rank == 0)
+        exit(7);
     if (!strcmp(how, "_exit"))
         _exit(0);
     if (!strcmp(how, "abort"))
@@ -129,7 +131,7 @@ int main(int argc, char **argv)
         if (!strcmp(how, "fork_sigkill"))
             raise(SIGKILL);
     }
-    if (!strcmp(how, "hang") || !strcmp(how, "mpi_abort") || !strcmp(how, "last_sigkill"))
+    if (!strcmp(how, "hang") || !strcmp(how, "first_exit") || !strcmp(how, "mpi_abort") || !strcmp(how, "last_sigkill"))
         for (int i = 0; i < 180; i++)
             sleep(1);
     if (!strcmp(how, "usr1_default"))

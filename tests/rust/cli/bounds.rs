@@ -70,7 +70,7 @@ fn bounds_that_cannot_be_computed_are_errors() {
         ("verify", vec!["--mapping", &order, "none"], "none"),
         ("verify", vec!["--mapping", &order, &order], "no certificate"),
         ("verify", vec!["--mapping", &order, "--slots", "4-7", &proof], "slot 0"),
-        ("verify", vec!["--mapping", &double, &proof], "tasks on a slot"),
+        ("verify", vec!["--mapping", &double, &proof], "task on a slot"),
     ] {
         let args = [&[command][..], &base, &options].concat();
         let run = place.run(&args);

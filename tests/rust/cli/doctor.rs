@@ -232,6 +232,46 @@ fn programs_that_cannot_be_recorded() {
     assert!(Bench::codes(&value).contains(&"libraries-missing".into()), "{value:#}");
 }
 
+/// Without a launcher, one process runs, and there is nothing to record. The advice is the launch with a launcher, and
+/// nothing is said about places.
+#[test]
+fn a_program_without_a_launcher_is_not_recorded() {
+    let bench = Bench::new();
+    bench.fails("./app input", "alone");
+    let (_, value) = bench.json("./app input");
+    assert_eq!(Bench::codes(&value), ["alone"]);
+    let text = bench.run("-- ./app input").out;
+    assert!(text.contains("'./app' is started without a launcher, as one process"), "{text}");
+    assert!(text.contains("try: rankweave doctor -- mpirun -n RANKS ./app input"), "{text}");
+    for absent in ["placement", "network", "no launcher is recognised"] {
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
+    // A launcher that is only known by its name starts several processes.
+    std::fs::copy(bench.place.path("app"), bench.place.path("jsrun")).unwrap();
+    let (_, value) = bench.json("./jsrun ./app");
+    assert!(!Bench::codes(&value).contains(&"alone".into()), "{value:#}");
+    // A process that is a rank of a launch may start a program in it.
+    let mut command = bench.command("--json -- ./app");
+    command.env("PMIX_RANK", "0");
+    let (_, value) = bench.json_of(command, "./app");
+    assert!(!Bench::codes(&value).contains(&"alone".into()), "{value:#}");
+}
+
+/// What is linked into a program is not the library of the launcher.
+#[test]
+fn no_library_is_named_for_a_static_program() {
+    let bench = Bench::new();
+    bench.cc(&["-static", "-o", "static", "app.c", "mpi.c", "-DVERSION_TEXT=\"\""]);
+    bench.cc(&["-o", "inside", "app.c", "mpi.c", "-DVERSION_TEXT=\"\""]);
+    for name in ["static", "inside"] {
+        let (_, value) = bench.json(&format!("open/bin/mpirun -n 2 ./{name}"));
+        assert_eq!(value["programs"][0]["mpi"], Value::Null, "{name}: {value:#}");
+        assert_eq!(value["launcher"]["mpi"]["abi"], "Open MPI", "{name}");
+        let text = bench.run(&format!("-- open/bin/mpirun -n 2 ./{name}")).out;
+        assert!(!text.contains("  MPI "), "{name}: {text}");
+    }
+}
+
 #[test]
 fn ways_on_which_the_library_is_lost() {
     let bench = Bench::new();
@@ -311,6 +351,9 @@ fn surroundings() {
     command.env_remove("RANKWEAVE_KEY");
     let (_, value) = bench.json_of(command, line);
     assert!(value["stored_at"].as_u64().is_some(), "{value:#}");
+    // All ranks are on one host, and the launch was recorded: nothing is left to do.
+    assert_eq!(value["place_launcher"]["possible"], false, "{value:#}");
+    assert_eq!(value["place_launcher"]["advice"], Value::Null, "{value:#}");
     assert!(value["outcome"].as_str().unwrap().contains("reordered by the matrix stored under k"));
 
     // What a check found, and lists of the user.

@@ -1,6 +1,6 @@
 //! Help, manual page, completions and tables name every option, and the committed files are up to date.
 
-use crate::support::{Place, same_as_file};
+use crate::support::{Place, repository, same_as_file};
 use rankweave::options::TABLE;
 
 fn commands() -> Vec<clap::Command> {
@@ -170,4 +170,57 @@ fn top_help_starts_with_examples_that_parse() {
             .try_get_matches_from(command.split_whitespace())
             .unwrap_or_else(|e| panic!("{command}: {e}"));
     }
+}
+
+/// The files of Rust below a folder.
+fn sources(folder: &str) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![repository(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path if path.extension().is_some_and(|end| end == "rs") => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// An installed command has no folder `docs`, so that no message may name a page of it. Comments and tests may.
+#[test]
+fn messages_name_no_page_of_the_repository() {
+    let mut looked_at = 0;
+    for path in sources("src").into_iter().chain(sources("wrappers/src")) {
+        let text = std::fs::read_to_string(&path).expect("a source");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_test =
+            path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("tests.rs"));
+        for (at, line) in code.lines().enumerate().filter(|_| !is_test) {
+            looked_at += 1;
+            let is_page = line.contains("docs/") || line.contains(".md");
+            let is_comment = line.trim_start().starts_with("//");
+            assert!(is_comment || !is_page, "{}:{}: {line}", path.display(), at + 1);
+        }
+    }
+    assert!(looked_at > 10_000, "the sources were found");
+}
+
+/// Messages send users to the help of these commands.
+#[test]
+fn help_texts_have_what_messages_promise() {
+    let place = Place::new();
+    let help = |command: &str| place.ok(&[command, "--help"]);
+    for kind in ["tree:", "torus:", "hwloc:", "slurm:", "ib:", "cabling:", "fabric:", "dist:"] {
+        assert!(help("topo").contains(&format!("  {kind}")), "{kind}");
+    }
+    for part in ["[settings]", "[[cluster]]", "topology = ", "names = ", "torus = "] {
+        assert!(help("env").contains(part), "{part}");
+    }
+    for format in ["metis", "mtx", "csv", "scotch"] {
+        assert!(help("import").contains(&format!("- {format}:")), "{format}");
+    }
+    let page = place.ok(&["man"]);
+    assert!(page.contains("[[cluster]]") && page.contains("cabling:cables.csv"));
 }

@@ -36,7 +36,7 @@ fn errors_of_matrix_files_say_what_to_try() {
         (
             "mtx-short",
             "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n",
-            "1 entries",
+            "1 entry",
         ),
         (
             "mtx-index",

@@ -79,7 +79,7 @@ fn a_launcher_that_loses_all_answers_is_asked_once_more() {
                   not asked, because a more trusted source knows all nodes\n";
     assert!(run_again.out.contains("site  ") && run_again.out.contains(others), "{run_again:?}");
     assert!(!run_again.out.contains("to use it"), "{run_again:?}");
-    std::fs::remove_file(place.path("site.toml")).unwrap();
+    place.file("site.toml", "");
     launcher(&place, &answers("r1n1 r1n2 r2n1"));
     let given = run(&place, &[&args[..1], &["--topology", "torus:2x2"], &args[1..]].concat());
     assert!(given.code == Some(0) && given.out.contains("given by the user"), "{given:?}");

@@ -1,18 +1,18 @@
 //! The spill file during a job. It is made when it is known what the job does. It is marked when the program
 //! exits without MPI_Finalize, and removed when the matrix is in the store.
 
-use crate::job::flush;
+use crate::job::{failure, flush, running};
 use crate::spill;
 use crate::sys::message;
 use rw::launch::Instructions;
 use rw::options::{Settings, Spill};
 use rw::store::spill::{About, DAYS_KEPT, Order, expire};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// True on rank 0 if the user wants messages. If the program exits without MPI_Finalize, this process then prints
-/// how to get the matrix.
-static TELL: AtomicBool = AtomicBool::new(false);
+/// The process of rank 0, which says what it means if the program exits without MPI_Finalize; 0 = another process is
+/// rank 0. A child that this process forks has another number, and says nothing.
+static SPEAKER: AtomicU32 = AtomicU32::new(0);
 
 /// Puts the counters of process `rank` of `size` into a spill file, unless spill files are switched off.
 /// `order` is `None` except on rank 0. `leads` is true in one process of each node.
@@ -24,6 +24,10 @@ pub fn start(
     order: Option<Order>,
     leads: bool,
 ) -> Option<()> {
+    if rank == 0 {
+        SPEAKER.store(std::process::id(), Ordering::Relaxed);
+        watch_exit();
+    }
     if settings.spill == Spill::Off {
         return None;
     }
@@ -45,10 +49,9 @@ pub fn start(
     if leads {
         forget_old();
     }
-    TELL.store(rank == 0 && settings.verbose >= 1, Ordering::Relaxed);
-    // SAFETY: a function without arguments that does not unwind. Should it not be registered, the
-    // file only lacks the remark that the program exited.
-    unsafe { libc::atexit(exiting) };
+    if rank != 0 {
+        watch_exit();
+    }
     let is_flushed = instructions.flush.is_some() || settings.flush_signal.is_some();
     if rank == 0 && is_flushed && !flush::finds_command() {
         message::line(
@@ -67,14 +70,40 @@ fn forget_old() {
     }
 }
 
+/// Has [`exiting`] called when this process exits.
+fn watch_exit() {
+    // SAFETY: a function without arguments that does not unwind. Should it not be registered, the file only lacks the
+    // remark that the program exited, and nothing is said.
+    unsafe { libc::atexit(exiting) };
+}
+
+/// Marks the file of this process. Rank 0 says what it means that the program did not reach MPI_Finalize. After
+/// MPI_Abort it says nothing: the MPI library has said what happened.
 extern "C" fn exiting() {
-    if spill::ending() && TELL.load(Ordering::Relaxed) {
-        let _ = std::panic::catch_unwind(|| {
-            message::line(
-                "the program exits without MPI_Finalize; `rankweave recover` can make a record of the \
-                 messages that were sent so far",
-            );
-        });
+    let is_in_file = spill::ending();
+    let is_speaker = SPEAKER.load(Ordering::Relaxed) == std::process::id();
+    if !is_speaker || failure::abort_code().is_some() {
+        return;
+    }
+    let _ = std::panic::catch_unwind(|| {
+        if running::is_running() {
+            message::line(what_an_exit_means(is_in_file));
+        }
+    });
+}
+
+/// The message of rank 0 about a program that exits without MPI_Finalize.
+fn what_an_exit_means(is_in_file: bool) -> &'static str {
+    match is_in_file {
+        true => {
+            "the program ended without MPI_Finalize; the store has no complete record of this launch, and its counts are \
+             in files on its nodes; try: 'rankweave recover' on each node makes a record of them, 'rankweave recover \
+             --discard' removes them"
+        }
+        false => {
+            "the program ended without MPI_Finalize; this launch leaves no record, because its counts were not kept in \
+             files; try: --spill with a directory of the nodes, or end the program with MPI_Finalize"
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::sys::signal::without_signal;
 use rw::base::clock::since_1970;
 use rw::launch::{
     Instructions, Known, LaunchEnd, LaunchRecorder, Message, PlacedRanks, Policy, Processes,
-    Program, Storage,
+    Program, Storage, missing_site_file,
 };
 use rw::options::{Mode, Settings};
 
@@ -85,6 +85,10 @@ fn reason<A: Abi>(
     say(errors
         .iter()
         .map(|error| Message::from(error).meaning("the default of this option is used")));
+    say(missing_site_file(settings).map(|error| {
+        Message::from(&error.at("RANKWEAVE_SITE"))
+            .meaning("this launch does without a description by the site")
+    }));
     let program = Program::of_this_process(&version::<A>());
     let (store, overtaken_by) = (Storage::open(settings), hooks::overtaken());
     let placed = match PlacedRanks::of_this_process() {

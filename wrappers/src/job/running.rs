@@ -34,6 +34,11 @@ pub fn take() -> Option<RunningJob> {
     JOB.lock().take()
 }
 
+/// Whether a job runs: it has started, and its end has not begun. `false` if this cannot be known without waiting.
+pub fn is_running() -> bool {
+    JOB.try_lock().is_some_and(|job| job.is_some())
+}
+
 /// Whether a job runs that uses sessions only.
 pub fn uses_sessions() -> bool {
     JOB.lock().as_ref().is_some_and(|job| job.sessions)

@@ -8,6 +8,7 @@ mod text;
 
 use crate::base::clock::since_1970;
 use crate::base::error::Result;
+use crate::base::nouns::{counted, noun};
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::arguments::time_limit;
 use crate::cli::console::shell::quoted;
@@ -216,14 +217,15 @@ impl Args {
         if found.finding == Finding::Safe {
             let files = match self.file.len() {
                 0 => String::new(),
-                1 => ", 1 file".into(),
-                n => format!(", {n} files"),
+                n => format!(", {}", counted(n, "file")),
             };
             let tasks = found.record.as_ref().map_or(0, |r| r.matrix.tasks());
             text.push_str(&format!(
-                "exit code, standard output ({} lines){files} stay the same with permuted ranks ({tasks} \
-                 ranks, seeds {})\n",
-                found.lines,
+                "exit code, standard output ({}){files} stay the same with permuted ranks ({}, \
+                 {} {})\n",
+                counted(found.lines, "line"),
+                counted(tasks, "rank"),
+                noun(found.seeds.len(), "seed"),
                 list(&found.seeds)
             ));
         } else {

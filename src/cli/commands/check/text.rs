@@ -8,6 +8,7 @@
 //! Limits: output that is not text is compared byte by byte.
 
 use crate::base::error::Result;
+use crate::base::nouns::counted;
 use crate::cli::arguments::regular_expression;
 use regex::Regex;
 
@@ -226,7 +227,10 @@ fn bytes(a: &[u8], b: &[u8]) -> Option<Difference> {
     let from = |bytes: &[u8]| {
         let shown: Vec<String> =
             bytes.iter().skip(at).take(8).map(|x| format!("{x:02x}")).collect();
-        Some((1, format!("{} bytes, from byte {at} on {}", bytes.len(), shown.join(" "))))
+        Some((
+            1,
+            format!("{}, from byte {at} on {}", counted(bytes.len(), "byte"), shown.join(" ")),
+        ))
     };
     Some(Difference { plain: from(a), other: from(b) })
 }

@@ -5,6 +5,7 @@ mod measure;
 mod result;
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
@@ -163,7 +164,8 @@ impl Args {
             let average = since.elapsed().checked_div(done).unwrap_or_default();
             if done > 0 && self.time_limit.is_some_and(|limit| since.elapsed() + average > limit) {
                 eprintln!(
-                    "rankweave: the time limit is reached: the result uses the {done} pairs made so far"
+                    "rankweave: the time limit is reached: the result uses the {} made so far",
+                    counted(done, "pair")
                 );
                 break;
             }
@@ -207,7 +209,8 @@ impl Args {
             }
             Ok(Some(stored)) if stored.matrix.tasks() != tasks => {
                 let stored = stored.matrix.tasks();
-                let what = format!("the matrix stored under {key} is of {stored} tasks");
+                let what =
+                    format!("the matrix stored under {key} is of {}", counted(stored, "task"));
                 return Err(Error::new(ErrorKind::Infeasible, what)
                     .advise("give another key (RANKWEAVE_KEY), or no key"));
             }

@@ -2,6 +2,7 @@
 
 use super::interval::Estimate;
 use super::measure::MeasuredRun;
+use crate::base::nouns::counted;
 use crate::decide::median;
 use crate::report::units;
 use serde_json::{Value, json};
@@ -159,16 +160,17 @@ impl Comparison {
             true => ", inverted: below 1 is better",
             false => "",
         };
-        let pairs = self.pairs.len();
+        let pairs = counted(self.pairs.len(), "pair");
         let covered = 100.0 * e.coverage;
         let mut text = format!(
-            ": ratio {:.3}, {covered:.0} % interval {:.3} to {:.3} (median of {pairs} pairs, \
+            ": ratio {:.3}, {covered:.0} % interval {:.3} to {:.3} (median of {pairs}, \
              reordered to launcher's order{inverted})\n",
             e.median, e.low, e.high,
         );
         if e.coverage < self.confidence() {
             text.push_str(&format!(
-                "  {pairs} pairs give {covered:.1} % at best; {} % takes more --runs\n",
+                "  {pairs} {} {covered:.1} % at best; {} % takes more --runs\n",
+                if self.pairs.len() == 1 { "gives" } else { "give" },
                 self.confidence_percent
             ));
         }

@@ -1,5 +1,6 @@
 //! The diagnosis for people.
 
+use crate::base::nouns::counted;
 use crate::cli::diagnosis::{Diagnosed, Diagnosis, Finding, NetworkKnown};
 use crate::cli::inspect::Mpi;
 use crate::cli::launcher::Launcher;
@@ -19,7 +20,8 @@ pub(super) fn text(diagnosis: &Diagnosis) -> String {
         line("  its MPI", described(mpi));
     }
     for program in &diagnosis.programs {
-        let ranks = program.part.ranks.map(|n| format!(" ({n} ranks)")).unwrap_or_default();
+        let ranks =
+            program.part.ranks.map(|n| format!(" ({})", counted(n, "rank"))).unwrap_or_default();
         line("program", format!("{}{ranks}", program.part.words.join(" ")));
         for (label, value) in facts(program) {
             line(label, value);
@@ -59,7 +61,8 @@ pub(super) fn text(diagnosis: &Diagnosis) -> String {
     }
     for node in diagnosis.nodes.iter().flatten() {
         let ProbedNode { name, processes, preloaded, .. } = node;
-        line("node", format!("{name}: library in {preloaded} of {processes} processes"));
+        let all = counted(*processes, "process");
+        line("node", format!("{name}: library in {preloaded} of {all}"));
     }
     for finding in &diagnosis.findings {
         told(&mut line, finding);
@@ -101,7 +104,7 @@ fn facts(program: &Diagnosed) -> Vec<(&'static str, String)> {
     ]
     .iter()
     .filter(|(_, count)| *count > 0)
-    .map(|(name, count)| format!("{name} ({count} functions)"))
+    .map(|(name, count)| format!("{name} ({})", counted(*count, "function")))
     .collect();
     if !used.is_empty() {
         let by = match bindings.libraries.is_empty() {

@@ -3,6 +3,7 @@
 mod noise;
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::cli::arguments::bound::{BoundArgs, in_words};
 use crate::cli::arguments::instance::{InstanceArgs, no_links, value_of};
 use crate::cli::arguments::number_file;
@@ -148,12 +149,14 @@ fn rails(e: &Evaluation) -> String {
     for load in rails.loads.iter().take(MOST) {
         let name = units::printable(&format!("{} {}", load.node, load.rail));
         text += &format!(
-            "{name:<14}{:>20}  bytes out, {} in, {} tasks\n",
-            load.sent, load.received, load.tasks
+            "{name:<14}{:>20}  bytes out, {} in, {}\n",
+            load.sent,
+            load.received,
+            counted(load.tasks, "task")
         );
     }
     if rails.loads.len() > MOST {
-        text += &format!("… and {} more rails\n", rails.loads.len() - MOST);
+        text += &format!("… and {}\n", counted(rails.loads.len() - MOST, "more rail"));
     }
     text
 }

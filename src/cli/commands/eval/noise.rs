@@ -1,6 +1,7 @@
 //! `rankweave eval --noise`: how much a mapping loses if the matrix is not exact.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::cli::arguments::instance::{Instance, no_links};
 use crate::cli::console::progress::metered;
 use crate::cli::console::{Exit, output};
@@ -97,7 +98,7 @@ impl NoiseArgs {
             let (tasks, slots) = (instance.matrix.tasks(), instance.slots.len());
             return Err(Error::new(
                 ErrorKind::Infeasible,
-                format!("{tasks} tasks on {slots} slots"),
+                format!("{} on {}", counted(tasks, "task"), counted(slots, "slot")),
             )
             .at("--noise")
             .advise("use at least as many slots as tasks"));

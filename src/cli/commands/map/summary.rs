@@ -1,5 +1,6 @@
 //! The summary of a mapping, for people and for scripts.
 
+use crate::base::nouns::counted;
 use crate::cli::arguments::instance::{Instance, ObjectiveValue};
 use crate::report::units;
 use serde::Serialize;
@@ -57,10 +58,10 @@ impl MappingSummary {
         diagnostics: &[(&'static str, String)],
     ) -> String {
         let mut out = format!(
-            "{} tasks on {} of {} slots of {}\n{} {} by {} ({}), {} in the launcher's order",
-            self.tasks,
+            "{} on {} of {} of {}\n{} {} by {} ({}), {} in the launcher's order",
+            counted(self.tasks, "task"),
             self.slots,
-            instance.topology.slots(),
+            counted(instance.topology.slots(), "slot"),
             instance.topology.name(),
             self.objective,
             self.cost,
@@ -82,7 +83,8 @@ impl MappingSummary {
         if let Some(moves) = &self.moves {
             let Moves { moved, forced_moves, .. } = moves;
             out.push_str(&format!(
-                "\n{moved} tasks moved, {forced_moves} of them because their slot is gone"
+                "\n{} moved, {forced_moves} of them because their slot is gone",
+                counted(*moved, "task")
             ));
         }
         if let Some(load) = &self.load {

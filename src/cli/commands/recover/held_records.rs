@@ -2,6 +2,7 @@
 
 use super::{Action, Settled};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nouns::counted;
 use crate::report::units;
 use crate::store::{Held, Record, Store};
 use serde_json::json;
@@ -53,7 +54,7 @@ pub(super) fn settle(held: &Held, asked: Option<&Store>, action: Action) -> Resu
         false => store.save_unless(&record, stays)?,
     };
     let sent = units::bytes(record.launch.total_bytes);
-    let of = format!("{key} ({} tasks, {sent} sent)", record.matrix.tasks());
+    let of = format!("{key} ({}, {sent} sent)", counted(record.matrix.tasks(), "task"));
     match &saved {
         Some(path) => {
             eprintln!("rankweave: stored {of}, which its store had refused, in {}", path.display())

@@ -3,6 +3,7 @@
 use super::{Action, Settled};
 use crate::base::clock::since_1970;
 use crate::base::error::Result;
+use crate::base::nouns::counted;
 use crate::cli::console;
 use crate::report::units;
 use crate::store::Store;
@@ -57,12 +58,12 @@ fn sentence(job: &LeftoverJob, outcome: &Recovery) -> String {
     let unfinished = record.unfinished.clone().unwrap_or_default();
     let total: u64 = record.launch.total_bytes;
     let mut text = format!(
-        "{} {} (job {}): {} of {} tasks, {} sent; the program {}",
+        "{} {} (job {}): {} of {}, {} sent; the program {}",
         if outcome.saved.is_some() { "recovered" } else { "not stored:" },
         units::printable(&record.key),
         id(job),
         job.found(),
-        job.job.tasks,
+        counted(job.job.tasks, "task"),
         units::bytes(total),
         unfinished.how,
     );
