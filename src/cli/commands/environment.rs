@@ -36,7 +36,7 @@ pub struct Args {
     /// Look for mistakes in the settings files, and list all of them
     ///
     /// The files are the user's, the site's and the installation's, and the site's files of the fabric. The topologies
-    /// and fabrics that they name are read, and the nodes of each [[cluster]] are looked for in them. Each mistake is
+    /// and fabrics that they name are read, and the nodes of each cluster are looked for in them. Each mistake is
     /// listed with its line and what to do. Nothing is launched. Exit codes: 0 no mistake; 1 some; 2 usage or I/O error.
     #[arg(long, conflicts_with = "export")]
     check: bool,
