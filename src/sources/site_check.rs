@@ -43,7 +43,10 @@ pub fn check_site_file(path: &Path, text: &str) -> CheckedSite {
             ("settings", DeValue::Table(_)) => {}
             ("settings", _) => add(wrong("settings is not a section: write [settings]".into())),
             ("measure", DeValue::String(word)) if MEASURE.contains(&word.as_ref()) => {}
-            ("measure", _) => add(wrong("measure is not \"auto\", \"on\" or \"off\"".into())),
+            ("measure", _) => {
+                let what = "measure is not \"auto\", \"on\" or \"off\"";
+                add(wrong(what.into()).advise("write measure = \"auto\""));
+            }
             ("cluster", DeValue::Array(all)) => {
                 for (k, cluster) in all.iter().enumerate() {
                     let start = line(cluster.span().start);
