@@ -138,7 +138,7 @@ impl Grid {
     }
 
     /// Steps between two coordinates of a dimension.
-    pub(super) fn along(&self, k: usize, x: u32, y: u32) -> u32 {
+    pub(crate) fn along(&self, k: usize, x: u32, y: u32) -> u32 {
         let direct = x.abs_diff(y);
         if self.wrap[k] { direct.min(self.dims[k] as u32 - direct) } else { direct }
     }

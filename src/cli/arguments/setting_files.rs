@@ -106,7 +106,7 @@ pub(in crate::cli) fn check_named() -> Result<()> {
 }
 
 /// The value of a variable, unless it is empty.
-fn variable(name: &str) -> Option<String> {
+pub(in crate::cli) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 

@@ -153,9 +153,8 @@ fn settings_file(path: PathBuf, is_of_user: bool, is_first: bool) -> Checked {
             return checked;
         }
     };
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let site = check_site_file(&path, &text);
-    let (values, wrong) = SettingFile::checked(&path, &text, variable);
+    let (values, wrong) = SettingFile::checked(&path, &text, setting_files::variable);
     let mut mistakes = site.mistakes;
     // A file that is no TOML has the same mistake for both readers.
     let lines: Vec<usize> = mistakes.iter().map(|(line, _)| *line).collect();

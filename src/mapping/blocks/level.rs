@@ -100,18 +100,16 @@ impl<const D: usize> BlockDistance<D> {
             }
             point
         };
-        let along = |axis: usize, a: usize, b: usize| {
-            let direct = a.abs_diff(b) * level.units[axis];
-            if machine.wrap()[axis] { direct.min(machine.dims()[axis] - direct) } else { direct }
+        let lengths_of_axes: Vec<usize> = used.iter().map(|&j| level.slots[j]).collect();
+        let along = |k: usize, a: u32, b: u32| {
+            let (j, unit) = (used[k], level.units[used[k]] as u32);
+            machine.along(j, a * unit, b * unit)
         };
-        let axes = Axes::new(
-            &used.iter().map(|&j| level.slots[j]).collect::<Vec<_>>(),
-            |axis, a, b| along(used[axis], a, b),
-            (0..level.blocks()).map(|block| {
-                let coordinates = coordinates(block, &level.slots);
-                used.iter().map(|&j| coordinates[j]).collect::<Vec<_>>()
-            }),
-        );
+        let blocks = (0..level.blocks()).map(|block| {
+            let coordinates = coordinates(block, &level.slots);
+            used.iter().map(|&j| coordinates[j] as u32).collect::<Vec<u32>>()
+        });
+        let axes = Axes::new(&lengths_of_axes, along, blocks);
         Some(BlockDistance { points: (0..level.blocks()).map(point).collect(), lengths, axes })
     }
 }

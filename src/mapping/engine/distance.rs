@@ -38,14 +38,8 @@ fn axes_of(problem: &Problem<'_>, scale: Scale) -> Option<Axes> {
     if scale.distance(1) != 1 {
         return None;
     }
-    let ring = |axis: usize, a: usize, b: usize| {
-        let (direct, length) = (a.abs_diff(b), grid.dims()[axis]);
-        if grid.wrap()[axis] { direct.min(length - direct) } else { direct }
-    };
-    let coordinates = |&slot: &u32| -> Vec<usize> {
-        grid.coordinates(slot as usize).iter().map(|&c| c as usize).collect()
-    };
-    Axes::new(grid.dims(), ring, points.iter().map(coordinates))
+    let points = points.iter().map(|&slot| grid.coordinates(slot as usize));
+    Axes::new(grid.dims(), |axis, a, b| grid.along(axis, a, b), points)
 }
 
 /// Tree distances by path codes, indexed by place.

@@ -63,21 +63,15 @@ struct Steps<A> {
 }
 
 impl<'a, D: Distance, A: Amount> AxisCosts<'a, D, A> {
-    /// `None` if the distances have no axes, if a sum could need more than `bits` bits, or if the numbers of all tasks
-    /// do not stay in the caches.
+    /// `None` if the distances have no axes, or if a sum could need more than `bits` bits.
     pub(super) fn new(
         graph: &'a Csr,
         distance: &'a D,
         placement: &Placement,
         bits: u32,
     ) -> Option<Self> {
-        /// Bytes of all numbers.
-        const MOST: usize = 16 << 20;
         let axes = distance.axes()?;
         let width = axes.width();
-        if width * graph.len() * size_of::<A>() > MOST {
-            return None;
-        }
         let strength = |v: usize| graph.arcs(v).map(|(_, w)| w).sum::<i64>();
         let strongest = (0..graph.len()).map(strength).max().unwrap_or(0);
         // An exchange adds two numbers for each axis and task.
@@ -205,7 +199,7 @@ mod tests {
     /// Places of a torus of 4×3.
     struct Torus(Axes);
 
-    fn ring(axis: usize, a: usize, b: usize) -> usize {
+    fn ring(axis: usize, a: u32, b: u32) -> u32 {
         a.abs_diff(b).min([4, 3][axis] - a.abs_diff(b))
     }
 
@@ -217,8 +211,7 @@ mod tests {
 
     impl Distance for Torus {
         fn between(&self, a: u32, b: u32) -> i64 {
-            let (a, b) = (a as usize, b as usize);
-            (ring(0, a / 3, b / 3) + ring(1, a % 3, b % 3)) as i64
+            i64::from(ring(0, a / 3, b / 3) + ring(1, a % 3, b % 3))
         }
 
         fn axes(&self) -> Option<&Axes> {
