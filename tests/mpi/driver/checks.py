@@ -58,13 +58,15 @@ class Results:
 
     def __init__(self, start):
         self.start, self.lock = start, threading.Lock()
-        self.passed, self.failed, self.skipped = 0, [], []
+        self.passed, self.failed, self.skipped = [], [], []
+        # What is not run at all, with the reason.
+        self.left_out = {}
         self.last = 0.0
 
     def add(self, name, problems, outcome=None):
         with self.lock:
             if not problems:
-                self.passed += 1
+                self.passed.append(name)
                 return
             self.failed.append(name)
             print(f"FAIL {name}", file=sys.stderr)
@@ -85,16 +87,25 @@ class Results:
         now = time.monotonic()
         if now - self.last > 10 or done == total:
             self.last = now
-            print(f"[{now - self.start:4.0f}s] {done} of {total} programs, {self.passed} passed, "
+            print(f"[{now - self.start:4.0f}s] {done} of {total} programs, {len(self.passed)} passed, "
                   f"{len(self.failed)} failed", file=sys.stderr, flush=True)
 
     def summary(self):
         if self.skipped:
             print(f"{len(self.skipped)} skipped, as they fail without the library",
                   file=sys.stderr)
+        for name, reason in self.left_out.items():
+            print(f"not run: {name}: {reason}")
         for name in self.failed:
             print(f"failed: {name}")
         if LAUNCHERS:
             print(f"launches that were repeated because Open MPI 5's launcher failed: {len(LAUNCHERS)}")
-        print(f"{self.passed} passed, {len(self.failed)} failed")
+        print(f"{len(self.passed)} passed, {len(self.failed)} failed")
         return 1 if self.failed or not self.passed else 0
+
+    def write_passed(self, path):
+        """Writes the names of the checks that passed and of those that were skipped, and what was left out."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f"{name}\n" for name in sorted(self.passed))
+            file.writelines(f"skipped, fails without the library: {name}\n" for name in sorted(self.skipped))
+            file.writelines(f"not run: {name}: {reason}\n" for name, reason in self.left_out.items())

@@ -4,7 +4,8 @@
 libraries and compilers. The tests themselves run on the processor of this machine.
 
 Limits: a program is ten to thirty times slower, so nothing that depends on the time can be tested. The emulator keeps the
-order of memory accesses of this machine, so nothing is learned about the memory model of the other processor.
+order of memory accesses of this machine, so nothing is learned about the memory model of the other processor. What cannot
+run is listed in `UNABLE`, and tests/README.md has the same list.
 """
 
 import os
@@ -15,9 +16,16 @@ from driver import stacks
 
 # The processors, and the first part of the names of their compilers.
 PROCESSORS = {"aarch64": "aarch64-linux-gnu"}
-# How much longer than on this machine a launch may take.
+# How much longer than on this machine a launch may take, and after how many seconds any command is ended.
 PATIENCE = 8
+OVERDUE = 1800
 ENTERED = "TEST_PROCESSOR"
+# The emulator lacks process_vm_readv, with which Open MPI copies large messages.
+OPENMPI_SETTINGS = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+# MPICH's UCX opens TCP connections beside the shared memory. In the emulator, MPI_Finalize then now and then does not end,
+# also without the library under test: one rank waits until another one answers on its connection, and that one reads from
+# the launcher only.
+MPICH_SETTINGS = {"UCX_TLS": "self,posix,sysv"}
 
 # The parts of tests/mpi/run that cannot run in the emulator, with the reason.
 UNABLE = {
@@ -25,6 +33,7 @@ UNABLE = {
     "times": "the emulator changes how long calls take",
     "loaded": "Python and Julia are those of this machine's processor",
     "slurm": "Slurm is that of this machine's processor",
+    "messages": "its launches are by mpirun, mpiexec and srun of this machine's processor",
     "network": "measures the network, which needs the true speed of a message",
     "placement": "the hosts of the emulated cluster do not have the emulator",
     "rails": "the hosts of the emulated cluster do not have the emulator",
@@ -72,13 +81,20 @@ def on(processor, stack):
     lib = os.path.join(place, "root", "usr", "lib", PROCESSORS[processor])
 
     class Emulated(stack):
+        emulated = True
         c_compiler = f"{PROCESSORS[processor]}-gcc"
         compiler, fortran = os.path.join(tool, stack.compiler), os.path.join(tool, stack.fortran)
         launcher = os.path.join(place, "root", "usr", "bin", stack.launcher)
 
         def environment(self):
-            # The emulator lacks process_vm_readv, with which Open MPI copies large messages.
-            return {**super().environment(), "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+            return {**super().environment(), **(OPENMPI_SETTINGS if self.openmpi else MPICH_SETTINGS)}
+
+        def without_mpi(self):
+            """Programs that are not MPI programs, for the processor."""
+            tools = os.path.join(place, "root", "usr", "bin")
+            return [[self.launcher, "--version"], [os.path.join(tools, "hwloc-info"), "--version"],
+                    [os.path.join(tools, "hwloc-calc"), "--no-such-option"], [os.path.join(tools, "m4"), "/etc/hostname"],
+                    [os.path.join(tools, "m4"), "/nonexistent"], [command(processor), "--version"]]
 
         def available(self):
             return bool(shutil.which(self.c_compiler)) and all(map(shutil.which, (self.compiler, self.launcher)))

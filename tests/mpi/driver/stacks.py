@@ -142,6 +142,8 @@ class Stack:
     # The compiler of what is not an MPI program.
     c_compiler = "gcc"
     openmpi = False
+    # Whether its programs run in an emulator.
+    emulated = False
     # Names of cases that this library cannot run, with the reason.
     unable = {}
     # Whether a world that MPI_Comm_spawn starts gets the variables of the one that starts it.

@@ -41,8 +41,23 @@ def state(pid):
     return f"state {fields[0]}, {program:.1f} s in the program, {kernel:.1f} s in the kernel"
 
 
-def stacks_of(pid):
+def waits_of(pid):
+    """In which function of the kernel each thread of a process waits."""
+    lines = []
+    for name in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
+        with open(f"/proc/{pid}/task/{name}/wchan", encoding="utf-8") as file:
+            lines.append(f"thread {name}: {file.read() or 'runs'}")
+    return lines
+
+
+def stacks_of(pid, command):
     """The call stacks of all threads of a process, or why there are none."""
+    if "/qemu-" in command.partition(" ")[0]:
+        # gdb would show the stacks of the emulator, without names.
+        try:
+            return waits_of(pid)
+        except OSError:
+            return ["ended meanwhile"]
     if not shutil.which("gdb"):
         return ["no stacks: gdb is not installed"]
     try:
@@ -62,5 +77,5 @@ def account(variable):
     for pid, command in marked(variable):
         lines.append(f"process {pid}: {command[:160]}")
         lines.append(f"  {state(pid)}")
-        lines.extend(f"  {line}" for line in stacks_of(pid))
+        lines.extend(f"  {line}" for line in stacks_of(pid, command))
     return lines[:MOST_LINES]

@@ -210,22 +210,25 @@ def command(tool, results, stack, work):
     results.add("rankweave run preloads the processes", problems, outcome)
 
 
-def strangers(tool, results):
-    """Programs that do not use MPI must run normally, without messages, and start hardly slower."""
+def programs_without_mpi():
+    """Programs of this machine."""
     python = os.path.realpath("/usr/bin/python3")
-    programs = [
+    found = [
         ["/bin/true"], ["/bin/false"], ["/bin/echo", "words"], ["/bin/cat", "/etc/hostname"],
         ["/bin/bash", "-c", "exit 3"], ["/bin/bash", "-c", "(sleep 0 &) ; wait; echo done; kill -TERM $$"],
         ["/bin/sh", "-c", "ulimit -v 200000; exec /bin/true"],
     ]
     if os.path.exists(python):
-        programs.append([python, "-c", "import threading, ctypes; print(1); raise SystemExit(4)"])
-    for candidate in ("/usr/bin/mpirun.openmpi", "/usr/bin/mpiexec.mpich"):
-        if os.path.exists(candidate):
-            programs.append([candidate, "--version"])
+        found.append([python, "-c", "import threading, ctypes; print(1); raise SystemExit(4)"])
+    return found + [[path, "--version"] for path in ("/usr/bin/mpirun.openmpi", "/usr/bin/mpiexec.mpich")
+                    if os.path.exists(path)]
+
+
+def strangers(tool, results, stack):
+    """Programs that do not use MPI must run normally, without messages, and start hardly slower."""
     plain = {k: v for k, v in os.environ.items() if not k.startswith("LD_PRELOAD")}
     loaded = dict(plain, LD_PRELOAD=tool.library)
-    for program in programs:
+    for program in stack.without_mpi() if stack.emulated else programs_without_mpi():
         without = stacks.execute(program, plain)
         with_it = stacks.execute(program, loaded)
         problems = []
@@ -237,10 +240,11 @@ def strangers(tool, results):
             problems.append(f"standard error {with_it.err[:200]!r}")
         results.add(f"preloaded into {shlex.join(program)}", problems)
 
-    cost = faults("/bin/true", loaded) - faults("/bin/true", plain)
-    print(f"start-up of /bin/true touches {cost} more pages with the library")
-    results.add("start-up of /bin/true", [] if cost <= STARTUP_PAGES else
-                [f"{cost} more page faults, at most {STARTUP_PAGES} are wanted"])
+    if not stack.emulated:
+        cost = faults("/bin/true", loaded) - faults("/bin/true", plain)
+        print(f"start-up of /bin/true touches {cost} more pages with the library")
+        results.add("start-up of /bin/true", [] if cost <= STARTUP_PAGES else
+                    [f"{cost} more page faults, at most {STARTUP_PAGES} are wanted"])
     needed = subprocess.run(["readelf", "-d", tool.library], capture_output=True, text=True,
                             check=False).stdout
     names = re.findall(r"NEEDED.*\[(.*)\]", needed)

@@ -23,6 +23,8 @@ ALL_KINDS = ("world", "split", "cart", "dist_graph", "inter", "graph", "dist_gra
 FEW_KINDS = ("world", "split", "cart", "dist_graph", "inter")
 LABELS = {"c": "C", "mpif": "mpif.h", "mpi": "use mpi", "f08": "use mpi_f08"}
 TIMEOUT = 150
+# If all calls together do not end in time, this is the limit for a part of them.
+TIMEOUT_OF_PART = 40
 # The largest number of launches that search for the wrong rows.
 MOST_LAUNCHES = 24
 
@@ -117,6 +119,7 @@ class Launch:
         self.label = f"{binding.stack.name} -n {np} truth {binding.label} {kind}" + (
             "" if mode == "record" else f" {mode}")
         self.count = 0
+        self.limit = TIMEOUT
         self.exact = []
         self.absent = False  # this MPI has no such communicator
 
@@ -134,6 +137,8 @@ class Launch:
     def run(self):
         wanted = self.wanted()
         problems, outcome = self.attempt(wanted)
+        if outcome.timed_out:
+            self.limit = TIMEOUT_OF_PART
         if outcome.code == 2 and "has no communicator" in outcome.err:
             self.absent = True
             return
@@ -199,11 +204,11 @@ class Launch:
         command = self.binding.stack.launch(
             self.np, variables, [self.binding.program, self.kind, *(
                 row.name + row.without for row in wanted)])
-        outcome = stacks.execute(command, environment, TIMEOUT, cwd=self.directory)
+        outcome = stacks.execute(command, environment, self.limit, cwd=self.directory)
         outcome.command = shlex.join(command) if len(names) < 4 else None
         lines = outcome.out.splitlines()
         if outcome.timed_out:
-            return [f"did not end within {TIMEOUT} s"], outcome
+            return [f"did not end within {self.limit * stacks.PATIENCE} s"], outcome
         if outcome.code != 0 or not lines or not lines[-1].startswith("ok "):
             said = [x for x in lines + outcome.err.splitlines() if x.strip()]
             return [f"exit code {outcome.code}: {' | '.join(said[:3])[:300]}"], outcome

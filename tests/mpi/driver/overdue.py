@@ -1,0 +1,63 @@
+"""Ends commands of a test run that take far too long, so that one of them does not stop the whole run.
+
+Launches have time limits of their own (`stacks.execute`). Other commands have none, because they end at once: compilers,
+and the command under test. In an emulator even such a command was seen to wait for ever. A thread looks once in ten seconds for
+processes that this run started itself and that are older than the limit. It ends each one with its group and counts a failure.
+
+Limits: it does not look at the processes of processes. A group that such a process has left remains.
+"""
+
+import os
+import signal
+import threading
+import time
+
+PAUSE = 10
+
+
+def started_here():
+    """The processes that this one started: [(number, age in seconds, command line)]."""
+    found, ticks = [], os.sysconf("SC_CLK_TCK")
+    with open("/proc/uptime", encoding="ascii") as file:
+        now = float(file.read().split()[0])
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+            if int(fields[1]) == os.getpid():
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    command = file.read().replace(b"\0", b" ").decode(errors="replace").strip()
+                found.append((int(name), now - int(fields[19]) / ticks, command))
+        except OSError:
+            pass
+    return found
+
+
+def end(pid):
+    """Ends a process, with its group if it has one of its own."""
+    try:
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def look(results, limit):
+    """Ends what is older than `limit` seconds, and counts a failure for each."""
+    for pid, age, command in started_here():
+        if age > limit:
+            end(pid)
+            results.add(f"a command ends within {limit / 60:.0f} minutes",
+                        [f"it was ended after {age / 60:.0f} minutes: {command[:300]}"])
+
+
+def watch(results, limit):
+    """Looks again and again until this process ends."""
+    def again():
+        while True:
+            time.sleep(PAUSE)
+            look(results, limit)
+
+    threading.Thread(target=again, daemon=True, name="overdue").start()
