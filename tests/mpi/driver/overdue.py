@@ -1,4 +1,5 @@
-"""Ends commands of a test run that take far too long, so that one of them does not stop the whole run.
+"""Ends commands of a test run that take far too long, so that one of them does not stop the whole run, and all of them if
+the run itself is ended.
 
 Launches have time limits of their own (`stacks.execute`). Other commands have none, because they end at once: compilers,
 and the command under test. In an emulator even such a command was seen to wait for ever. A thread looks once in ten seconds for
@@ -11,6 +12,8 @@ import os
 import signal
 import threading
 import time
+
+from driver.stacks import MARK
 
 PAUSE = 10
 
@@ -51,6 +54,30 @@ def look(results, limit):
             end(pid)
             results.add(f"a command ends within {limit / 60:.0f} minutes",
                         [f"it was ended after {age / 60:.0f} minutes: {command[:300]}"])
+
+
+def end_all():
+    """Ends what this run started, and the processes of its launches that have other parents by now."""
+    for pid, _, _ in started_here():
+        end(pid)
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if any(word.startswith(f"{MARK}={os.getpid()}-".encode()) for word in file.read().split(b"\0")):
+                    os.kill(int(name), signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def end_with_this_run(tidy):
+    """If this run is ended from outside, its launches end as well, and `tidy` is called."""
+    def stop(number, _frame):
+        end_all()
+        tidy()
+        os._exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
 
 
 def watch(results, limit):
