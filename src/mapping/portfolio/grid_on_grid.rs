@@ -1,10 +1,15 @@
-//! Grids of tasks on machines that are grids, or on allocations that are boxes of one.
+//! Tasks on machines that are grids, or on allocations that are boxes of one: grids of tasks, and clusters of tasks that
+//! form no grid.
 
 use crate::mapping::Budget;
-use crate::mapping::blocks::{BlockEffort, place_in_blocks};
-use crate::mapping::engine::{Prepared, align_grid};
+use crate::mapping::blocks::{BlockEffort, TaskNumbers, parts_of_line, place_in_blocks};
+use crate::mapping::engine::{Prepared, Scale, TreePlaces, align_grid};
 use crate::mapping::geometric::{GridShape, fold_on_grid, place_on_grid};
-use crate::topology::Grid;
+use crate::mapping::multisection::{BisectEffort, Bisector, multisect};
+use crate::topology::{Grid, Topology, Tree};
+
+/// Parts that a block of clusters may be cut into at once.
+const MOST_PARTS: usize = 7;
 
 /// The place of every vertex so that neighbours of the task grid are neighbours of the machine;
 /// `None` where the places are no box of a grid, one each, or the shapes do not fit.
@@ -28,7 +33,39 @@ pub(super) fn in_blocks(
 ) -> Option<Vec<u32>> {
     let rng = prepared.rng.fork(0xb10c);
     placed(prepared, |machine| {
-        place_in_blocks(&prepared.graph, shape, machine, effort, &rng, budget)
+        let numbers = TaskNumbers::of_grid(&prepared.graph, shape);
+        place_in_blocks(&prepared.graph, &numbers, machine, effort, &rng, budget)
+    })
+}
+
+/// The place of every vertex by a search that places clusters of tasks on blocks of the machine; `None` where the
+/// places are no box of a grid, one each, or more than the tasks.
+///
+/// The clusters are nested, as the blocks of the machine are: they are found as the groups of a tree are filled.
+pub(super) fn clusters_in_blocks(
+    prepared: &Prepared<'_, '_>,
+    bisect: BisectEffort,
+    effort: BlockEffort,
+    budget: &Budget,
+) -> Option<Vec<u32>> {
+    placed(prepared, |machine| {
+        if machine.slots() != prepared.graph.len() {
+            return None;
+        }
+        let parts = parts_of_line(machine);
+        // The parts of a block begin in the order of the line, so they must be few.
+        if parts.iter().skip(1).any(|&parts| parts > MOST_PARTS) {
+            return None;
+        }
+        // Only the groups count here. Their distances have no effect.
+        let costs: Vec<u64> = (1..=parts.len() as u64).rev().collect();
+        let tree = Tree::regular(&parts, &costs)?;
+        let slots: Vec<u32> = (0..machine.slots() as u32).collect();
+        let groups = TreePlaces::new(&tree, &slots, Scale::new(1, costs.len() as u64))?;
+        let mut bisector = Bisector::new(bisect, budget);
+        let line = multisect(&prepared.graph, &groups, &mut bisector, &prepared.rng.fork(0xc105));
+        let (line, rng) = (TaskNumbers::of_line(line), prepared.rng.fork(0xb10d));
+        place_in_blocks(&prepared.graph, &line, machine, effort, &rng, budget)
     })
 }
 
@@ -86,7 +123,7 @@ impl Space {
             start.push(first as u32);
         }
         let grid = Grid::new(&dims, &wrap)?;
-        (crate::topology::Topology::slots(&grid) == points.len()).then_some(Space { grid, start })
+        (grid.slots() == points.len()).then_some(Space { grid, start })
     }
 
     fn slot(&self, machine: &Grid, point: u32) -> Option<u32> {
