@@ -26,6 +26,9 @@ impl Metric {
     }
 }
 
+/// First temperature of annealing where clusters have found their places, in units of the mean uphill step.
+pub(crate) const HOT_AFTER_CLUSTERS: f64 = 0.15;
+
 /// Problems with more tasks are searched with less effort, because each step takes long.
 const LARGE: u64 = 400_000;
 
@@ -58,10 +61,12 @@ impl Effort {
         let n = tasks as u64;
         let tree = metric == Metric::Tree;
         let anneal_steps = anneal_steps(preset, metric, n);
-        // A short run ends while it is still warm: the swaps after it do the rest.
+        // A short run leaves more of its start as it is. Starts of more tasks are worse, and are unfolded at a higher
+        // temperature only.
         let (hot, cold) = match (metric, preset, n) {
             (Metric::Axes, Preset::Fast, _) => (0.15, 0.02),
-            (Metric::Axes, ..) => (0.15, 0.015),
+            (Metric::Axes, _, 513..=1024) => (0.3, 0.015),
+            (Metric::Axes, ..) => (0.2, 0.015),
             _ => (0.2, 0.02),
         };
         let bisect = BisectEffort::new;

@@ -187,14 +187,20 @@ const MULTISECTION: Generator = Generator {
     candidate: |name, offers| Some(Candidate::new(name, split(offers, &offers.prepared.graph))),
 };
 
+/// Tasks up to which clusters on blocks are no better than tasks and machine halved together.
+const FEW: usize = 128;
+
 /// Clusters of tasks on a full machine that is a grid, where the tasks form no grid.
 const CLUSTERS_IN_BLOCKS: Generator = Generator {
     name: "clusters in blocks",
-    applies: |offers| offers.prepared.tree.is_none() && offers.detected.is_none(),
+    applies: |offers| {
+        let prepared = offers.prepared;
+        prepared.tree.is_none() && offers.detected.is_none() && prepared.graph.len() > FEW
+    },
     candidate: |name, offers| {
         let Offers { prepared, effort, budget, .. } = offers;
         let place_of = clusters_in_blocks(prepared, effort.bisect, effort.clusters, budget)?;
-        Some(Candidate::new(name, place_of))
+        Some(Candidate { origin: Origin::Clusters, ..Candidate::new(name, place_of) })
     },
 };
 
@@ -204,7 +210,7 @@ const DUAL_BISECTION: Generator = Generator {
     name: "dual recursive bisection",
     applies: |offers| {
         let folded = offers.list.iter().any(|c| c.origin == Origin::Folding);
-        let clusters = offers.list.iter().any(|c| c.name == CLUSTERS_IN_BLOCKS.name);
+        let clusters = offers.list.iter().any(|c| c.origin == Origin::Clusters);
         offers.prepared.tree.is_none() && !clusters && !(folded && offers.preset == Preset::Fast)
     },
     candidate: MULTISECTION.candidate,
@@ -271,6 +277,7 @@ mod tests {
             ("mesh:6x6", "stencil:4x3", 15),
             ("torus:4x4", "powerlaw:16", 16),
             ("torus:2x54", "stencil:9x2x6,shuffle=1", 108),
+            ("torus:12x12", "powerlaw:144", 144),
             ("tree:5:6@1:10", "stencil:6x5", 30),
         ] {
             let (topology, graph) = (parse(machine).unwrap(), pattern(text).unwrap());
