@@ -1,7 +1,8 @@
-//! Places a grid of tasks on a mesh or torus with as many slots, block by block, where their dimensions do not fit.
+//! Places tasks on a mesh or torus with as many slots, block by block: grids of tasks whose dimensions do not fit, and
+//! clusters of tasks that form no grid.
 
 mod divisions;
 mod level;
 mod search;
 
-pub(crate) use search::{BlockEffort, place_in_blocks};
+pub(crate) use search::{BlockEffort, TaskNumbers, parts_of_line, place_in_blocks};

@@ -29,12 +29,6 @@ const STARTS: usize = 4;
 /// First temperature of the largest blocks, which begin in a random order, in units of the mean uphill step.
 const HOT_AT_FIRST: f64 = 1.0;
 
-/// First temperature of all smaller blocks.
-const HOT: f64 = 0.15;
-
-/// Last temperature. On a long ring, the mean step is far larger than the steps that matter in the end.
-const COLD: f64 = 0.005;
-
 /// Rounds in which the parts of blocks are turned around.
 const TURNS: usize = 4;
 
@@ -49,34 +43,70 @@ pub(crate) struct BlockEffort {
     pub(crate) most_per_block: u64,
     /// Levels with more blocks are not annealed.
     pub(crate) most_blocks: usize,
+    /// First temperature of all levels but the first, in units of the mean uphill step.
+    pub(crate) hot: f64,
+    /// Last temperature.
+    pub(crate) cold: f64,
+}
+
+/// The numbers of the tasks in a grid, row by row.
+pub(crate) struct TaskNumbers {
+    /// Length of each dimension.
+    dims: Vec<usize>,
+    /// The number of each vertex.
+    number_of: Vec<u32>,
+    /// The mean weight of an edge along each dimension, as a share of all.
+    traffic: Vec<f64>,
+}
+
+impl TaskNumbers {
+    /// Of a grid that was recognised.
+    pub(crate) fn of_grid(graph: &Csr, shape: &GridShape) -> Self {
+        let number = |v: usize| {
+            let dims = shape.dims.iter().zip(&shape.coordinates);
+            dims.fold(0, |number, (&length, x)| number * length as u32 + x[v])
+        };
+        let number_of = (0..graph.len()).map(number).collect();
+        TaskNumbers { dims: shape.dims.clone(), number_of, traffic: traffic(graph, shape) }
+    }
+
+    /// Of tasks in a line, in which tasks with much traffic between them are close to each other.
+    pub(crate) fn of_line(number_of: Vec<u32>) -> Self {
+        TaskNumbers { dims: vec![number_of.len()], number_of, traffic: vec![1.0] }
+    }
+}
+
+/// The number of the largest blocks of a line of tasks, and into how many parts the blocks are cut in each step from
+/// there on.
+pub(crate) fn parts_of_line(machine: &Grid) -> Vec<usize> {
+    let steps = divisions(&[machine.slots()], machine.dims(), &[1.0], FIRST);
+    let mut parts: Vec<usize> = steps.iter().map(|step| step.factor).collect();
+    parts.push(machine.slots() / parts.iter().product::<usize>());
+    parts.reverse();
+    parts
 }
 
 /// The slot of every vertex; `None` unless there are as many slots as tasks in the grid, in at most eight dimensions.
 pub(crate) fn place_in_blocks(
     graph: &Csr,
-    shape: &GridShape,
+    grid: &TaskNumbers,
     machine: &Grid,
     effort: BlockEffort,
     rng: &Rng,
     budget: &Budget,
 ) -> Option<Vec<u32>> {
-    let tasks = shape.dims.iter().product::<usize>();
+    let TaskNumbers { dims, number_of, traffic } = grid;
+    let tasks = dims.iter().product::<usize>();
     if tasks != graph.len() || machine.slots() != tasks || machine.dims().len() > DIMENSIONS {
         return None;
     }
-    let steps = divisions(&shape.dims, machine.dims(), &traffic(graph, shape), FIRST);
-    let number_of: Vec<u32> = (0..tasks)
-        .map(|v| {
-            let dims = shape.dims.iter().zip(&shape.coordinates);
-            dims.fold(0, |number, (&length, x)| number * length as u32 + x[v])
-        })
-        .collect();
+    let steps = divisions(dims, machine.dims(), traffic, FIRST);
     let contract = |graph: &Csr, cluster_of: &[u32], clusters| {
         Contractor::default().contract(graph, cluster_of, clusters, &mut Pool::default())
     };
     // The graphs of all levels, the finest first.
-    let mut levels = vec![Level::finest(&shape.dims, machine)];
-    let mut graphs = vec![contract(graph, &number_of, tasks)];
+    let mut levels = vec![Level::finest(dims, machine)];
+    let mut graphs = vec![contract(graph, number_of, tasks)];
     for &division in &steps {
         let (Some(fine), Some(graph)) = (levels.last(), graphs.last()) else { break };
         let level = fine.coarser(division);
@@ -160,11 +190,11 @@ impl Search<'_> {
         if fine.dimensions() <= 4 {
             let distance = BlockDistance::<4>::new(fine, self.machine)?;
             turn(graph, &distance, &mut parts, (blocks, factor), of_block);
-            return Some(self.anneal(fine, graph, &distance, parts, HOT));
+            return Some(self.anneal(fine, graph, &distance, parts, self.effort.hot));
         }
         let distance = BlockDistance::<DIMENSIONS>::new(fine, self.machine)?;
         turn(graph, &distance, &mut parts, (blocks, factor), of_block);
-        Some(self.anneal(fine, graph, &distance, parts, HOT))
+        Some(self.anneal(fine, graph, &distance, parts, self.effort.hot))
     }
 
     /// The places after annealing, if that is better.
@@ -185,7 +215,7 @@ impl Search<'_> {
         let BlockEffort { least_per_block, per_level, most_per_block, .. } = self.effort;
         let blocks = blocks as u64;
         let steps = per_level.min(most_per_block * blocks).max(least_per_block * blocks);
-        let mut annealing = Annealing { steps, hot, cold: COLD, rng: self.rng.clone() };
+        let mut annealing = Annealing { steps, hot, cold: self.effort.cold, rng: self.rng.clone() };
         let before = cost(graph, distance, &place_of);
         let mut placement = Placement::new(place_of.clone(), level.blocks());
         annealing.refine(&space, &mut placement);
@@ -253,9 +283,19 @@ mod tests {
             per_level: 300 * csr.len() as u64,
             most_per_block: 2000,
             most_blocks: 65_536,
+            hot: 0.15,
+            cold: 0.005,
         };
         let (rng, budget) = (seeded(seed), Budget::unlimited());
-        let slots = place_in_blocks(&csr, &shape, machine, effort, &rng, &budget).unwrap();
+        let slots = place_in_blocks(
+            &csr,
+            &TaskNumbers::of_grid(&csr, &shape),
+            machine,
+            effort,
+            &rng,
+            &budget,
+        )
+        .unwrap();
         assert!(is_permutation(&slots), "{text} on {}", machine.name());
         let slots: Vec<usize> = slots.into_iter().map(|slot| slot as usize).collect();
         hop_bytes(&graph, machine, &slots)
@@ -279,11 +319,27 @@ mod tests {
         let graph = pattern("stencil:5x5").unwrap();
         let csr = Csr::from_graph(&graph, Scale::new(graph.total_weight(), 1));
         let shape = detect(&csr).unwrap();
-        let effort =
-            BlockEffort { least_per_block: 1, per_level: 1, most_per_block: 1, most_blocks: 1 };
+        let effort = BlockEffort {
+            least_per_block: 1,
+            per_level: 1,
+            most_per_block: 1,
+            most_blocks: 1,
+            hot: 0.15,
+            cold: 0.005,
+        };
         let (rng, budget) = (seeded(1), Budget::unlimited());
         let machine = Grid::mesh(&[2, 13]).unwrap();
-        assert!(place_in_blocks(&csr, &shape, &machine, effort, &rng, &budget).is_none());
+        assert!(
+            place_in_blocks(
+                &csr,
+                &TaskNumbers::of_grid(&csr, &shape),
+                &machine,
+                effort,
+                &rng,
+                &budget
+            )
+            .is_none()
+        );
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 //! preset has all answers of the weaker ones, and the best of them is never worse.
 
 use super::candidate::{Candidate, Origin};
+use super::effort::HOT_AFTER_CLUSTERS;
 use super::few_tasks::{Found, best_of_all};
 use super::generators::Candidates;
 use super::inside_nodes;
@@ -166,7 +167,7 @@ fn refined(
     let share = list.first().and_then(|(cost, best)| {
         let loose = *cost > prepared.least() + prepared.least() / 4;
         match best.origin {
-            Origin::Search => None,
+            Origin::Search | Origin::Clusters => None,
             Origin::Stencil => Some(8),
             Origin::Folding => loose.then_some(2),
             Origin::Blocks => loose.then_some(4),
@@ -179,10 +180,12 @@ fn refined(
         if prepared.tree.is_none() && prepared.is_least(cost) {
             return (Some(cost), candidate);
         }
-        // Blocks are annealed down to single tasks.
-        let annealed = candidate.origin == Origin::Blocks;
-        let steps = if annealed { 0 } else { effort.anneal_steps };
-        let effort = &Effort { anneal_steps: steps, ..*effort };
+        let effort = &match candidate.origin {
+            // Blocks are annealed down to single tasks.
+            Origin::Blocks => Effort { anneal_steps: 0, ..*effort },
+            Origin::Clusters => Effort { hot: effort.hot.min(HOT_AFTER_CLUSTERS), ..*effort },
+            Origin::Search | Origin::Stencil | Origin::Folding => *effort,
+        };
         let place_of = polish(prepared, candidate.place_of, effort, budget);
         let cost = (!alone).then(|| prepared.cost(&place_of));
         (cost, Candidate { place_of, ..candidate })

@@ -21,6 +21,8 @@ pub(super) enum Origin {
     Folding,
     /// By a search that placed blocks of the grid.
     Blocks,
+    /// By a search that placed clusters of tasks that form no grid.
+    Clusters,
 }
 
 impl Candidate {

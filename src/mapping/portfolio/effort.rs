@@ -26,6 +26,9 @@ impl Metric {
     }
 }
 
+/// First temperature of annealing where clusters have found their places, in units of the mean uphill step.
+pub(crate) const HOT_AFTER_CLUSTERS: f64 = 0.15;
+
 /// Problems with more tasks are searched with less effort, because each step takes long.
 const LARGE: u64 = 400_000;
 
@@ -46,8 +49,10 @@ pub(crate) struct Effort {
     pub(crate) tabu_pairs: u64,
     /// Proposals of the search for less predicted time.
     pub(crate) time_steps: u64,
-    /// Search for a placement of blocks.
+    /// Search for a placement of blocks of a grid.
     pub(crate) blocks: BlockEffort,
+    /// Search for a placement of clusters.
+    pub(crate) clusters: BlockEffort,
 }
 
 impl Effort {
@@ -89,6 +94,7 @@ impl Effort {
                 tabu_pairs: 500_000,
                 time_steps: (50 * n).max((300 * n).min(60_000)),
                 blocks: of_blocks(preset, n),
+                clusters: of_clusters(preset, n),
             },
             Preset::Default => Effort {
                 bisect: match n {
@@ -107,6 +113,7 @@ impl Effort {
                 tabu_pairs: if tree { 1_000_000 } else { 10_000_000 },
                 time_steps: (200 * n.min(65_536)).max((2500 * n).min(500_000)),
                 blocks: of_blocks(preset, n),
+                clusters: of_clusters(preset, n),
             },
             Preset::Strong => Effort {
                 bisect: bisect(6, 8, 8, 6),
@@ -118,6 +125,7 @@ impl Effort {
                 tabu_pairs: 80_000_000,
                 time_steps: (2000 * n.min(65_536)).max((40_000 * n).min(10_000_000)),
                 blocks: of_blocks(preset, n),
+                clusters: of_clusters(preset, n),
             },
         }
     }
@@ -153,14 +161,31 @@ fn anneal_steps(preset: Preset, metric: Metric, n: u64) -> u64 {
     }
 }
 
-/// The search for a placement of blocks.
+/// The search for a placement of blocks of a grid.
 fn of_blocks(preset: Preset, tasks: u64) -> BlockEffort {
     let (least_per_block, per_level, most_per_block) = match preset {
-        Preset::Fast => (if tasks <= 8192 { 200 } else { 60 }, (300 * tasks).min(2_000_000), 2000),
+        Preset::Fast => (if tasks <= 8192 { 300 } else { 60 }, (450 * tasks).min(2_000_000), 3000),
         Preset::Default => {
             (if tasks <= 8192 { 1000 } else { 300 }, (2000 * tasks).min(5_000_000), 10_000)
         }
         Preset::Strong => (3000, (10_000 * tasks).min(20_000_000), 50_000),
     };
-    BlockEffort { least_per_block, per_level, most_per_block, most_blocks: 65_536 }
+    // On a long ring, the mean step is far larger than the steps that matter in the end.
+    let (hot, cold) = (0.15, 0.005);
+    BlockEffort { least_per_block, per_level, most_per_block, most_blocks: 65_536, hot, cold }
+}
+
+/// The search for a placement of clusters of tasks that form no grid.
+fn of_clusters(preset: Preset, tasks: u64) -> BlockEffort {
+    let (least_per_block, per_level, most_per_block) = match (preset, tasks) {
+        (Preset::Fast, 0..=8192) => (100, (150 * tasks).min(1_000_000), 1000),
+        (Preset::Fast, _) => (20, 400_000, 1000),
+        (Preset::Default, 0..=8192) => (1500, (3000 * tasks).min(7_500_000), 15_000),
+        (Preset::Default, _) => (100, 2_500_000, 5000),
+        (Preset::Strong, _) => (3000, (10_000 * tasks).min(20_000_000), 50_000),
+    };
+    // Single tasks are annealed afterwards, as those of every candidate, unless there are too many.
+    let most_blocks = if tasks <= 8192 { tasks.saturating_sub(1) as usize } else { 65_536 };
+    let (hot, cold) = (0.1, 0.02);
+    BlockEffort { least_per_block, per_level, most_per_block, most_blocks, hot, cold }
 }

@@ -3,7 +3,7 @@
 use super::Effort;
 use super::candidate::{Candidate, Origin};
 use super::generator::{Generator, Offers};
-use super::grid_on_grid::{folded, in_blocks, on_grid};
+use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
 use crate::mapping::engine::{Csr, Prepared, align_tree, with_distance};
 use crate::mapping::geometric::place_on_tree;
@@ -21,8 +21,14 @@ const BY_STENCIL: [Generator; 1] = [STENCIL];
 const BY_OTHER_SHAPE: [Generator; 2] = [GRID_WITH_GAPS, GRID_FOLDED];
 
 /// All other generators, which search.
-const BY_SEARCH: [Generator; 5] =
-    [BLOCKS_BY_CYCLES, GRID_BY_BLOCKS, MULTISECTION, DUAL_BISECTION, GIVEN_ORDER];
+const BY_SEARCH: [Generator; 6] = [
+    BLOCKS_BY_CYCLES,
+    GRID_BY_BLOCKS,
+    CLUSTERS_IN_BLOCKS,
+    MULTISECTION,
+    DUAL_BISECTION,
+    GIVEN_ORDER,
+];
 
 /// The candidates for a problem, for one preset after the other. What does not depend on the preset is made once.
 pub(super) struct Candidates<'a, 'p, 'q> {
@@ -181,13 +187,31 @@ const MULTISECTION: Generator = Generator {
     candidate: |name, offers| Some(Candidate::new(name, split(offers, &offers.prepared.graph))),
 };
 
-/// The tasks and a machine that is no tree, halved together. With little effort, this is never the best where a grid is
-/// folded.
+/// Tasks up to which clusters on blocks are no better than tasks and machine halved together.
+const FEW: usize = 128;
+
+/// Clusters of tasks on a full machine that is a grid, where the tasks form no grid.
+const CLUSTERS_IN_BLOCKS: Generator = Generator {
+    name: "clusters in blocks",
+    applies: |offers| {
+        let prepared = offers.prepared;
+        prepared.tree.is_none() && offers.detected.is_none() && prepared.graph.len() > FEW
+    },
+    candidate: |name, offers| {
+        let Offers { prepared, effort, budget, .. } = offers;
+        let place_of = clusters_in_blocks(prepared, effort.bisect, effort.clusters, budget)?;
+        Some(Candidate { origin: Origin::Clusters, ..Candidate::new(name, place_of) })
+    },
+};
+
+/// The tasks and a machine that is no tree, halved together. This is never the best where clusters are placed, and with
+/// little effort neither where a grid is folded.
 const DUAL_BISECTION: Generator = Generator {
     name: "dual recursive bisection",
     applies: |offers| {
         let folded = offers.list.iter().any(|c| c.origin == Origin::Folding);
-        offers.prepared.tree.is_none() && !(folded && offers.preset == Preset::Fast)
+        let clusters = offers.list.iter().any(|c| c.origin == Origin::Clusters);
+        offers.prepared.tree.is_none() && !clusters && !(folded && offers.preset == Preset::Fast)
     },
     candidate: MULTISECTION.candidate,
 };
@@ -253,6 +277,7 @@ mod tests {
             ("mesh:6x6", "stencil:4x3", 15),
             ("torus:4x4", "powerlaw:16", 16),
             ("torus:2x54", "stencil:9x2x6,shuffle=1", 108),
+            ("torus:12x12", "powerlaw:144", 144),
             ("tree:5:6@1:10", "stencil:6x5", 30),
         ] {
             let (topology, graph) = (parse(machine).unwrap(), pattern(text).unwrap());
