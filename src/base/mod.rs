@@ -13,6 +13,7 @@ pub mod host_name;
 pub mod installation;
 pub(crate) mod memory;
 pub(crate) mod named_enum;
+pub(crate) mod nearest;
 pub mod nouns;
 pub mod numbering;
 pub mod permutation;

@@ -18,6 +18,7 @@ use super::settings::Settings;
 use super::table::{Opt, TABLE, find};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
+use crate::base::nearest::nearest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -163,8 +164,11 @@ fn option_of(name: &str) -> Result<&'static Opt> {
     find(&name).ok_or_else(|| {
         let names: Vec<&str> =
             TABLE.iter().map(|o| o.name).filter(|n| !OF_ONE_LAUNCH.contains(n)).collect();
-        Error::new(ErrorKind::Usage, format!("there is no setting '{name}'"))
-            .advise(format!("use one of {}", names.join(", ")))
+        let advice = match nearest(&name, names.iter().copied()) {
+            Some(like) => format!("write '{like}', or remove the line"),
+            None => format!("use one of {}", names.join(", ")),
+        };
+        Error::new(ErrorKind::Usage, format!("there is no setting '{name}'")).advise(advice)
     })
 }
 
@@ -318,6 +322,8 @@ mod tests {
     fn wrong_files_are_named_with_the_line_and_advice() {
         for (text, at, what) in [
             ("[settings]\n\nminimum = 5\n", 3, "no setting 'minimum'"),
+            ("[settings]\nmin-gian = 5\n", 2, "write 'min-gain'"),
+            ("[settings]\nmin_gian = 5\n", 2, "write 'min-gain'"),
             ("[settings]\nkey = \"all\"\n", 2, "belongs to one launch"),
             ("[settings]\nmode = \"recrod\"\n", 2, "'recrod' is not a known value"),
             ("[settings]\nstore = \"$NOTHING/x\"\n", 2, "NOTHING"),

@@ -3,7 +3,7 @@
 //! A command with a launch takes every word behind its options as part of the launch, also a word that begins
 //! with a hyphen. A misspelt option would therefore be looked for as a program.
 
-use crate::cli::launcher::nearest;
+use crate::base::nearest::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;

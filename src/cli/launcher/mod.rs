@@ -5,14 +5,13 @@
 //! version.
 
 mod executable;
-mod nearest;
 mod question;
 
 pub(in crate::cli) use executable::{base_name, in_path};
-pub(in crate::cli) use nearest::nearest;
 pub(in crate::cli) use question::answer;
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nearest::nearest;
 use std::path::Path;
 
 /// Families of launchers, by how they pass variables on to the processes.

@@ -2,11 +2,11 @@
 
 use super::{functions, library};
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nearest::nearest;
 use crate::cli::arguments::full_paths::in_full;
 use crate::cli::arguments::origin::{is_given, origin};
 use crate::cli::arguments::setting_files;
 use crate::cli::arguments::settings::SettingsArgs;
-use crate::cli::launcher::nearest;
 use crate::launch::PLACED;
 use crate::options::{FUNCTIONS, Settings, Slots, TABLE};
 use crate::report::units::printable;

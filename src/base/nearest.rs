@@ -8,10 +8,7 @@ const FARTHEST: usize = 2;
 const SHORTEST_BEGINNING: usize = 5;
 
 /// The word among `known` that is most like `word`; `None` if none is like it.
-pub(in crate::cli) fn nearest<'a>(
-    word: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |name: &str| strsim::osa_distance(word, name);
     let is_like = |name: &&str| {
         distance(name) <= FARTHEST || word.len() >= SHORTEST_BEGINNING && name.starts_with(word)
