@@ -285,12 +285,22 @@ class Exits:
         damaged = f"rankweave-{os.geteuid()}-{7:016x}-0-1.spill"
         with open(os.path.join(spill, damaged), "wb") as f:
             f.write(b"RKSPILL\n" + bytes(range(200)))
-        os.utime(os.path.join(spill, damaged), (1, 1))
+        # Two files that an earlier launch has marked, six days and eight days ago: a week later a file is removed.
+        marked = [f"rankweave-{os.geteuid()}-{7:016x}-1-{days}.spill" for days in (6, 8)]
+        for name, days in zip(marked, (6, 8)):
+            shutil.copy(os.path.join(spill, damaged), os.path.join(spill, name))
+            os.utime(os.path.join(spill, name), (1, time.time() - days * 86400))
         plain = self.launch(["finalize"], {})
         outcome = self.launch(["finalize"], self.variables(store, spill))
         problems = self.compare(plain, outcome, "finalize") + self.differences(store)
-        if self.left(spill) != sorted([*files, damaged]):
+        if self.left(spill) != sorted([*files, damaged, marked[0]]):
             problems.append(f"files of other jobs changed: {self.left(spill)}")
+        unmarked = [name for name in self.left(spill) if os.stat(os.path.join(spill, name)).st_atime != 1]
+        if unmarked:
+            problems.append(f"not marked: {unmarked}")
+        os.remove(os.path.join(spill, marked[0]))
+        # A damaged file that is new might belong to a process that has just begun.
+        os.utime(os.path.join(spill, damaged), (2, 1))
         # The job that was killed had other arguments: its record is kept beside the one in use, which stays.
         done = subprocess.run([self.tool.command, "recover", "--store", store, spill],
                               capture_output=True, text=True, check=False)

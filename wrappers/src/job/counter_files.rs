@@ -4,6 +4,7 @@
 use crate::job::{failure, flush, running};
 use crate::spill;
 use crate::sys::message;
+use crate::sys::node_rank::node_rank;
 use rw::launch::Instructions;
 use rw::options::{Settings, Spill};
 use rw::store::spill::{About, DAYS_KEPT, Order, expire};
@@ -46,7 +47,7 @@ pub fn start(
         }
         return None;
     }
-    if leads {
+    if node_rank().map_or(rank == 0, |number| number == 0) {
         forget_old();
     }
     if rank != 0 {

@@ -12,6 +12,7 @@ pub mod lasting;
 pub mod memory;
 pub mod message;
 pub mod node;
+pub mod node_rank;
 pub mod panic_barrier;
 pub mod signal;
 pub mod step_timer;
