@@ -3,6 +3,7 @@
 use super::chosen_places::choose_places;
 use super::{Csr, Lookup, Placement, Rng, Scale, TreePlaces, cost, lookup, seeded, with_distance};
 use crate::mapping::{Objective, Problem};
+use std::sync::Arc;
 
 /// Problems above this size are renumbered for locality.
 const RENUMBER_FROM: usize = 8192;
@@ -19,9 +20,9 @@ pub(crate) struct Prepared<'a, 'b> {
     /// The task of every vertex, if they are renumbered.
     order: Option<Vec<u32>>,
     /// All places, where the topology is a tree.
-    pub(crate) all: Option<TreePlaces>,
-    /// The chosen places, where the topology is a tree.
-    pub(crate) tree: Option<TreePlaces>,
+    pub(crate) all: Option<Arc<TreePlaces>>,
+    /// The chosen places, where the topology is a tree. The same list as `all` if all places are chosen.
+    pub(crate) tree: Option<Arc<TreePlaces>>,
     /// As many places as tasks, ascending: all places, or the places that lie closest together.
     pub(crate) chosen: Vec<u32>,
     pub(crate) lookup: Lookup<'a, 'b>,
@@ -55,12 +56,16 @@ impl<'a, 'b> Prepared<'a, 'b> {
         };
         let all =
             problem.topology().as_tree().and_then(|t| TreePlaces::new(t, problem.places(), scale));
-        let lookup = lookup(problem, all.as_ref(), scale);
-        let chosen = choose_places(problem, all.as_ref(), &lookup);
+        let all = all.map(Arc::new);
+        let lookup = lookup(problem, all.as_deref(), scale);
+        let chosen = choose_places(problem, all.as_deref(), &lookup);
         let tree = all.as_ref().map(|all| {
+            if chosen.len() == all.order.len() {
+                return Arc::clone(all);
+            }
             let mut keep = vec![false; problem.places().len()];
             chosen.iter().for_each(|&p| keep[p as usize] = true);
-            all.restricted(&keep)
+            Arc::new(all.restricted(&keep))
         });
         let (pinned, rng) = (Vec::new(), seeded(problem.seed()));
         let mut prepared =

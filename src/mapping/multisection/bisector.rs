@@ -84,6 +84,10 @@ struct Coarsening {
 /// Coarsening stops at this many vertices.
 const COARSEST: usize = 48;
 
+/// The buffers for graphs from this size on are freed after the bisection: the two parts take much memory, and need only
+/// half of the buffers.
+const FREED_FROM: usize = 1 << 20;
+
 impl Bisector {
     /// When the time limit of `budget` is reached, graphs are cut in the order of their vertices.
     pub(crate) fn new(effort: BisectEffort, budget: &Budget) -> Self {
@@ -149,6 +153,9 @@ impl Bisector {
             if other.cut < best.cut {
                 best = other;
             }
+        }
+        if graph.len() >= FREED_FROM {
+            (self.fm, self.clusterer) = (Fm::default(), Clusterer::default());
         }
         best
     }
