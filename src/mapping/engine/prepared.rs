@@ -35,27 +35,43 @@ pub(crate) struct Prepared<'a, 'b> {
 
 impl<'a, 'b> Prepared<'a, 'b> {
     pub(crate) fn new(problem: &'b Problem<'a>) -> Self {
-        Self::numbered(problem, problem.tasks() > RENUMBER_FROM)
+        Self::by(1, problem)
+    }
+
+    /// As [`Self::new`], with several threads.
+    pub(crate) fn by(threads: usize, problem: &'b Problem<'a>) -> Self {
+        Self::numbered(problem, problem.tasks() > RENUMBER_FROM, threads)
     }
 
     /// The same, but vertex = task for large problems too. Renumbering takes longer than a search that changes little.
     pub(crate) fn by_tasks(problem: &'b Problem<'a>) -> Self {
-        Self::numbered(problem, false)
+        Self::numbered(problem, false, 1)
     }
 
-    fn numbered(problem: &'b Problem<'a>, anew: bool) -> Self {
+    fn numbered(problem: &'b Problem<'a>, anew: bool, threads: usize) -> Self {
         let graph = problem.graph();
         let narrow = anew && problem.tasks() > NARROW_FROM;
         let scale = if narrow { Scale::narrow } else { Scale::new };
         let scale = scale(graph.total_weight(), largest_distance(problem));
-        let (csr, order) = if anew {
-            let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
-            (csr, Some(order))
-        } else {
+        let renumbered = || {
+            if anew {
+                let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
+                return (csr, Some(order));
+            }
             (Csr::from_graph(graph, scale), None)
         };
-        let all =
-            problem.topology().as_tree().and_then(|t| TreePlaces::new(t, problem.places(), scale));
+        let tree = problem.topology().as_tree();
+        let sorted = || tree.and_then(|tree| TreePlaces::new(tree, problem.places(), scale));
+        let ((csr, order), all) = if threads > 1 && problem.tasks() > NARROW_FROM {
+            std::thread::scope(|scope| {
+                let beside = scope.spawn(sorted);
+                let renumbered = renumbered();
+                let panicked = |cause| std::panic::resume_unwind(cause);
+                (renumbered, beside.join().unwrap_or_else(panicked))
+            })
+        } else {
+            (renumbered(), sorted())
+        };
         let all = all.map(Arc::new);
         let lookup = lookup(problem, all.as_deref(), scale);
         let chosen = choose_places(problem, all.as_deref(), &lookup);
