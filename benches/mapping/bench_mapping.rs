@@ -97,7 +97,7 @@ fn map(
         builder = builder.slots(&some_slots(machine.slots(), n));
     }
     let problem = builder.build()?;
-    let identity = by_name("identity")?.map(&problem, &mut Budget::unlimited())?;
+    let given = by_name("identity")?.map(&problem, &mut Budget::unlimited())?.hop_bytes;
     let threads = std::env::var("THREADS").ok().and_then(|t| t.parse().ok()).unwrap_or(1);
     let start = (cpu_seconds(), std::time::Instant::now());
     let mut budget = Budget::unlimited().with_threads(threads);
@@ -114,7 +114,7 @@ fn map(
         "{text}\t{topology_text}\t{}\t{}\t{}\t{seconds:.4}\t{wall:.4}\t{}\t{}",
         preset.name(),
         outcome.hop_bytes,
-        identity.hop_bytes,
+        given,
         peak_mib(),
         notes.join("; ")
     );

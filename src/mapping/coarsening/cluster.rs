@@ -25,7 +25,6 @@ pub(crate) struct Clusterer {
     load: Vec<(u32, u32)>,
     /// The vertex has had its turn, or has been joined.
     settled: Vec<bool>,
-    id: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -51,11 +50,13 @@ impl Clusterer {
             false => self.join(graph, limits, |v, t| labels[v] == labels[t]),
         }
         join_isolated(graph, limits, labels, &mut self.leader);
-        refill(&mut self.id, n, NONE);
+        // The order is no longer needed. In its memory, each leader notes the number of its cluster.
+        let ids = &mut self.order;
+        refill(ids, n, NONE);
         let mut clusters = 0u32;
         let mut of = roomy(n);
         for &l in &self.leader {
-            let id = &mut self.id[l as usize];
+            let id = &mut ids[l as usize];
             if *id == NONE {
                 *id = clusters;
                 clusters += 1;

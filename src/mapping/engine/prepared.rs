@@ -3,6 +3,7 @@
 use super::chosen_places::choose_places;
 use super::{Csr, Lookup, Placement, Rng, Scale, TreePlaces, cost, lookup, seeded, with_distance};
 use crate::mapping::{Objective, Problem};
+use std::sync::Arc;
 
 /// Problems above this size are renumbered for locality.
 const RENUMBER_FROM: usize = 8192;
@@ -19,9 +20,9 @@ pub(crate) struct Prepared<'a, 'b> {
     /// The task of every vertex, if they are renumbered.
     order: Option<Vec<u32>>,
     /// All places, where the topology is a tree.
-    pub(crate) all: Option<TreePlaces>,
-    /// The chosen places, where the topology is a tree.
-    pub(crate) tree: Option<TreePlaces>,
+    pub(crate) all: Option<Arc<TreePlaces>>,
+    /// The chosen places, where the topology is a tree. The same list as `all` if all places are chosen.
+    pub(crate) tree: Option<Arc<TreePlaces>>,
     /// As many places as tasks, ascending: all places, or the places that lie closest together.
     pub(crate) chosen: Vec<u32>,
     pub(crate) lookup: Lookup<'a, 'b>,
@@ -34,33 +35,53 @@ pub(crate) struct Prepared<'a, 'b> {
 
 impl<'a, 'b> Prepared<'a, 'b> {
     pub(crate) fn new(problem: &'b Problem<'a>) -> Self {
-        Self::numbered(problem, problem.tasks() > RENUMBER_FROM)
+        Self::by(1, problem)
+    }
+
+    /// As [`Self::new`], with several threads.
+    pub(crate) fn by(threads: usize, problem: &'b Problem<'a>) -> Self {
+        Self::numbered(problem, problem.tasks() > RENUMBER_FROM, threads)
     }
 
     /// The same, but vertex = task for large problems too. Renumbering takes longer than a search that changes little.
     pub(crate) fn by_tasks(problem: &'b Problem<'a>) -> Self {
-        Self::numbered(problem, false)
+        Self::numbered(problem, false, 1)
     }
 
-    fn numbered(problem: &'b Problem<'a>, anew: bool) -> Self {
+    fn numbered(problem: &'b Problem<'a>, anew: bool, threads: usize) -> Self {
         let graph = problem.graph();
         let narrow = anew && problem.tasks() > NARROW_FROM;
         let scale = if narrow { Scale::narrow } else { Scale::new };
         let scale = scale(graph.total_weight(), largest_distance(problem));
-        let (csr, order) = if anew {
-            let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
-            (csr, Some(order))
-        } else {
+        let renumbered = || {
+            if anew {
+                let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
+                return (csr, Some(order));
+            }
             (Csr::from_graph(graph, scale), None)
         };
-        let all =
-            problem.topology().as_tree().and_then(|t| TreePlaces::new(t, problem.places(), scale));
-        let lookup = lookup(problem, all.as_ref(), scale);
-        let chosen = choose_places(problem, all.as_ref(), &lookup);
+        let tree = problem.topology().as_tree();
+        let sorted = || tree.and_then(|tree| TreePlaces::new(tree, problem.places(), scale));
+        let ((csr, order), all) = if threads > 1 && problem.tasks() > NARROW_FROM {
+            std::thread::scope(|scope| {
+                let beside = scope.spawn(sorted);
+                let renumbered = renumbered();
+                let panicked = |cause| std::panic::resume_unwind(cause);
+                (renumbered, beside.join().unwrap_or_else(panicked))
+            })
+        } else {
+            (renumbered(), sorted())
+        };
+        let all = all.map(Arc::new);
+        let lookup = lookup(problem, all.as_deref(), scale);
+        let chosen = choose_places(problem, all.as_deref(), &lookup);
         let tree = all.as_ref().map(|all| {
+            if chosen.len() == all.order.len() {
+                return Arc::clone(all);
+            }
             let mut keep = vec![false; problem.places().len()];
             chosen.iter().for_each(|&p| keep[p as usize] = true);
-            all.restricted(&keep)
+            Arc::new(all.restricted(&keep))
         });
         let (pinned, rng) = (Vec::new(), seeded(problem.seed()));
         let mut prepared =

@@ -28,21 +28,28 @@ pub(crate) fn detect(graph: &Csr) -> Option<GridShape> {
 
 /// Finds the grid by the classes of its edges.
 fn by_classes(graph: &Csr) -> Option<GridShape> {
-    let targets = graph.arcs.iter(0..graph.arcs.len()).map(|(t, _)| t as u32).collect();
-    let all = Lists { offsets: graph.offsets.clone(), targets };
-    if let Some(shape) = detect_in(&all) {
-        return Some(shape);
+    let n = graph.len();
+    if are_few((0..n).map(|v| graph.degree(v))) {
+        let targets = graph.arcs.iter(0..graph.arcs.len()).map(|(t, _)| t as u32).collect();
+        let all = Lists { offsets: graph.offsets.clone(), targets };
+        if let Some(shape) = detect_in(&all) {
+            return Some(shape);
+        }
     }
     let heaviest = |v: usize| graph.arcs(v).map(|(_, w)| w).max().unwrap_or(0);
-    let mut tops: Vec<i64> = (0..graph.len()).map(heaviest).collect();
+    let mut tops: Vec<i64> = (0..n).map(heaviest).collect();
     let middle = tops.len() / 2;
     let (_, &mut typical, _) = tops.select_nth_unstable(middle);
+    let is_heavy = |w: i64| w >= typical / 8;
+    if !are_few((0..n).map(|v| graph.arcs(v).filter(|&(_, w)| is_heavy(w)).count())) {
+        return None;
+    }
     let mut heavy = Lists { offsets: vec![0], targets: Vec::new() };
     let (mut kept, mut total) = (0i128, 0i128);
-    for v in 0..graph.len() {
+    for v in 0..n {
         for (t, w) in graph.arcs(v) {
             total += i128::from(w);
-            if w >= typical / 8 {
+            if is_heavy(w) {
                 kept += i128::from(w);
                 heavy.targets.push(t as u32);
             }
@@ -53,20 +60,24 @@ fn by_classes(graph: &Csr) -> Option<GridShape> {
     if worthwhile { detect_in(&heavy) } else { None }
 }
 
+/// True if all vertices have edges, and there are not more different degrees than a stencil has. Most other graphs are
+/// refused after a few vertices.
+fn are_few(degrees: impl Iterator<Item = usize>) -> bool {
+    let mut seen: Vec<usize> = Vec::new();
+    for degree in degrees {
+        if !seen.contains(&degree) {
+            seen.push(degree);
+        }
+        if degree == 0 || seen.len() > DISTINCT_DEGREES {
+            return false;
+        }
+    }
+    true
+}
+
 fn detect_in(lists: &Lists) -> Option<GridShape> {
-    let n = lists.len();
-    let mut degrees: Vec<usize> = Vec::new();
-    for v in 0..n {
-        let d = lists.of(v).len();
-        if d == 0 {
-            return None;
-        }
-        if !degrees.contains(&d) {
-            degrees.push(d);
-            if degrees.len() > DISTINCT_DEGREES {
-                return None;
-            }
-        }
+    if !are_few((0..lists.len()).map(|v| lists.of(v).len())) {
+        return None;
     }
     let axes = skeleton(lists)?;
     let (dimension_of_arc, dimensions) = classify(&axes)?;

@@ -18,6 +18,13 @@ pub(crate) struct BisectEffort {
     pub(crate) passes: usize,
     /// Runs that start from the best cut and coarsen within its sides (iterated multilevel).
     pub(crate) cycles: usize,
+    /// On a tree, only parts that go to at most this many groups get cycles: the later bisections of a level cut most
+    /// edges.
+    pub(crate) cycles_to: usize,
+    /// On a tree, parts of at most this many tasks are bisected with the least effort.
+    pub(crate) brief_to: usize,
+    /// FM goes on longer without success, as it should where several runs are compared.
+    pub(crate) patient: bool,
     /// Vertices that a cluster may join at once.
     pub(crate) members: u32,
     /// Multilevel runs on a coarse graph, of which the best goes on to the whole one.
@@ -39,12 +46,30 @@ impl BisectEffort {
             growings,
             passes,
             cycles,
+            cycles_to: usize::MAX,
+            brief_to: 0,
+            patient: runs > 1 || cycles > 0,
             members: 3,
             starts: 1,
             share: 1,
             hurried: false,
             inherits: false,
         }
+    }
+
+    /// The effort for a part of a tree's tasks that goes to some groups.
+    pub(super) fn of_part(self, tasks: usize, groups: usize) -> Self {
+        if tasks <= self.brief_to {
+            return BisectEffort {
+                runs: 1,
+                growings: 2,
+                passes: 2,
+                cycles: 0,
+                hurried: true,
+                ..self
+            };
+        }
+        BisectEffort { cycles: if groups <= self.cycles_to { self.cycles } else { 0 }, ..self }
     }
 }
 
@@ -83,6 +108,10 @@ struct Coarsening {
 
 /// Coarsening stops at this many vertices.
 const COARSEST: usize = 48;
+
+/// The buffers for graphs from this size on are freed after the bisection: the two parts take much memory, and need only
+/// half of the buffers.
+const FREED_FROM: usize = 1 << 20;
 
 impl Bisector {
     /// When the time limit of `budget` is reached, graphs are cut in the order of their vertices.
@@ -150,6 +179,9 @@ impl Bisector {
                 best = other;
             }
         }
+        if graph.len() >= FREED_FROM {
+            (self.fm, self.clusterer) = (Fm::default(), Clusterer::default());
+        }
         best
     }
 
@@ -157,8 +189,7 @@ impl Bisector {
         let heaviest = i64::from(graph.sizes.iter().copied().max().unwrap_or(1));
         let n = graph.len();
         let patience = if n <= 1000 { 50 + n / 4 } else { 250 + n / 100 };
-        let once = self.effort.runs == 1 && self.effort.cycles == 0;
-        let patience = if once { patience / 2 } else { patience };
+        let patience = if self.effort.patient { patience } else { patience / 2 };
         let patience = if self.effort.hurried { patience.min(4 + n / 8) } else { patience };
         FmLimits {
             target,

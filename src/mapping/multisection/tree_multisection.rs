@@ -38,6 +38,7 @@ pub(crate) fn multisect(
         out: &mut task_at,
     };
     run.group(part, bisector, threads);
+    bisector.effort = run.effort;
     let mut answer = vec![0u32; graph.len()];
     for (k, &task) in task_at.iter().enumerate() {
         answer[task as usize] = k as u32;
@@ -108,6 +109,7 @@ impl Run<'_> {
         let cut = middle(ends, lo, hi);
         let at = ends[cut - 1];
         let mut rng = self.rng.fork(((lo as u64) << 32) | hi as u64);
+        bisector.effort = self.effort.of_part(hi - lo, ends.len());
         bisector.inherited = left;
         bisector.threads = threads;
         let b = bisector.bisect(&graph, (at - lo) as i64, &mut rng);

@@ -19,7 +19,7 @@ use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 
 /// The best of all answers for a problem. `None` if there is none.
 pub(super) fn answers(problem: &Problem<'_>, budget: &Budget) -> Option<Outcome> {
-    let mut prepared = Prepared::new(problem);
+    let mut prepared = Prepared::by(budget.threads(), problem);
     let mut best = Judge::new(problem);
     let optimal = of_presets(&prepared, &mut best, budget);
     if (optimal && is_sum(problem.objective()))
@@ -64,7 +64,8 @@ fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Bu
     let problem = prepared.problem;
     let weighed = problem.with_objective(Objective::HopBytes);
     // The answer for hop-bytes may still be better in total hops.
-    let by_bytes = (problem.objective() == Objective::TotalHops).then(|| Prepared::new(&weighed));
+    let by_bytes = (problem.objective() == Objective::TotalHops)
+        .then(|| Prepared::by(budget.threads(), &weighed));
     let mut candidates = Candidates::new(prepared, budget);
     let mut others = by_bytes.as_ref().map(|other| (other, Candidates::new(other, budget)));
     let mut optimal = false;

@@ -102,12 +102,23 @@ impl Effort {
                     // Starts on a coarse graph cost little and find more than one deep run.
                     8193..=65_536 => BisectEffort { starts: 4, share: 4, ..bisect(2, 4, 3, 1) },
                     65_537..=LARGE => BisectEffort { starts: 4, share: 8, ..bisect(2, 4, 3, 1) },
-                    _ => BisectEffort { starts: 4, share: 8, inherits: true, ..bisect(1, 4, 3, 1) },
+                    // With clusters of six, the cost is 1.6 % lower than with three. This pays for the shorter search
+                    // where it finds least: in small parts, and in the first bisections of each level.
+                    _ => BisectEffort {
+                        members: 6,
+                        starts: 4,
+                        share: 8,
+                        inherits: true,
+                        cycles_to: 8,
+                        brief_to: 255,
+                        ..bisect(1, 4, 3, 1)
+                    },
                 },
                 anneal_steps,
                 hot,
                 cold,
-                swap_evaluations: 1000 * n,
+                // On large problems, most evaluations beyond 20 for each task find nothing.
+                swap_evaluations: if n > LARGE { 20 * n } else { 1000 * n },
                 congestion_steps: 200 * n.min(65_536),
                 // On a tree it seldom finds more than the other steps, and a launch would start 90 ms later.
                 tabu_pairs: if tree { 1_000_000 } else { 10_000_000 },
