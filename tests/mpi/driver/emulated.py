@@ -27,6 +27,9 @@ OPENMPI_SETTINGS = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 # the launcher only.
 MPICH_SETTINGS = {"UCX_TLS": "self,posix,sysv"}
 
+# Why no matrix is stored while a program runs: the library starts the command by a process of that kind.
+NO_FLUSH = "qemu cannot make a process that shares memory and raises no signal"
+
 # The parts of tests/mpi/run that cannot run in the emulator, with the reason.
 UNABLE = {
     "sanitizers": "AddressSanitizer and ThreadSanitizer do not work in qemu",
