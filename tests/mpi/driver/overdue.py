@@ -1,9 +1,9 @@
-"""Ends commands of a test run that take far too long, so that one of them does not stop the whole run, and all of them if
-the run itself is ended.
+"""Ends commands of a test run that take far too long, so that one of them does not stop the whole run. If the run itself
+is ended, all of its commands end.
 
-Launches have time limits of their own (`stacks.execute`). Other commands have none, because they end at once: compilers,
-and the command under test. In an emulator even such a command was seen to wait for ever. A thread looks once in ten seconds for
-processes that this run started itself and that are older than the limit. It ends each one with its group and counts a failure.
+Launches have time limits of their own (`stacks.execute`). Some other commands have none, because they end at once:
+compilers, and the command under test. A thread looks once in ten seconds for processes that this run started itself and
+that are older than the limit. It ends each one with its group and counts a failure.
 
 Limits: it does not look at the processes of processes. A group that such a process has left remains.
 """

@@ -40,7 +40,9 @@ def bound(tool, results, stack, directory, ring):
         outcome = stacks.execute(command, stack.environment(), 120)
         outcome.command = shlex.join(command)
         problems = []
-        if outcome.timed_out or outcome.code != 0 or outcome.out != "ok send\n" or outcome.err.strip():
+        # In an emulator, sh and taskset are programs of this machine's processor, which cannot load the library.
+        said = [line for line in outcome.err.splitlines() if not (stack.emulated and line.startswith("ERROR: ld.so"))]
+        if outcome.timed_out or outcome.code != 0 or outcome.out != "ok send\n" or said:
             problems.append(f"exit code {outcome.code}, {outcome.out[:200]!r}, {outcome.err[:300]!r}")
         path = tool.stored(store)
         facts = tool.facts(path) if path else {}
