@@ -62,6 +62,7 @@ const MAPPINGS: &[&str] = &[
     "default hop-bytes torus:4x4x3 stencil:6x8,shuffle=1 fix=0:9",
     "fast hop-bytes mesh:6x8 moore:8x6,shuffle=1",
     "fast hop-bytes torus:2x54 stencil:9x2x6,shuffle=1",
+    "fast hop-bytes torus:12x12 rgg:144,shuffle=1",
     "default hop-bytes torus:3x3 powerlaw:9 fix=2:5",
     // Objectives.
     "fast total-hops tree:4:4:4@1:10:100 powerlaw:64 sent",
