@@ -190,12 +190,23 @@ const MULTISECTION: Generator = Generator {
 /// Tasks up to which clusters on blocks are no better than tasks and machine halved together.
 const FEW: usize = 128;
 
+/// Tasks from which they take too long. With little effort, they are no better than halves from there on, either.
+const fn many(preset: Preset) -> usize {
+    match preset {
+        Preset::Fast => 65_536,
+        Preset::Default | Preset::Strong => 400_000,
+    }
+}
+
 /// Clusters of tasks on a full machine that is a grid, where the tasks form no grid.
 const CLUSTERS_IN_BLOCKS: Generator = Generator {
     name: "clusters in blocks",
     applies: |offers| {
         let prepared = offers.prepared;
-        prepared.tree.is_none() && offers.detected.is_none() && prepared.graph.len() > FEW
+        let tasks = FEW + 1..=many(offers.preset);
+        prepared.tree.is_none()
+            && offers.detected.is_none()
+            && tasks.contains(&prepared.graph.len())
     },
     candidate: |name, offers| {
         let Offers { prepared, effort, budget, .. } = offers;
