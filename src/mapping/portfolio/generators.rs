@@ -190,7 +190,7 @@ const MULTISECTION: Generator = Generator {
 /// Tasks up to which clusters on blocks are no better than tasks and machine halved together.
 const FEW: usize = 128;
 
-/// Tasks from which they take too long. With little effort, they are no better than halves from there on, either.
+/// Tasks above which they take too long. With little effort, they are no better than halves there, either.
 const fn many(preset: Preset) -> usize {
     match preset {
         Preset::Fast => 65_536,
