@@ -3,6 +3,8 @@
 //! With it, one process of each node can do something for its node without a message. Limit: some launchers say
 //! nothing. Then nobody knows which process is the first one, except that the process with rank 0 is one on its node.
 
+use super::environment;
+
 /// The variables of Open MPI, MPICH and Intel MPI, MVAPICH, PALS, Flux, jsrun and Slurm. Slurm's is the last one: under
 /// a launcher that a batch script starts, all processes have the value of the script.
 const NAMES: [&str; 7] = [
@@ -17,7 +19,7 @@ const NAMES: [&str; 7] = [
 
 /// The number of this process on its node, from 0. `None` if the launcher does not say it.
 pub fn node_rank() -> Option<u32> {
-    of(|name| std::env::var(name).ok())
+    of(environment::text)
 }
 
 fn of(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
