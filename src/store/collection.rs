@@ -2,12 +2,17 @@
 
 use super::Store;
 use super::access::{unreadable, unwritable};
-use super::directory::{ENDING, is_stale};
+use super::directory::{ENDING, is_older, is_stale};
 use super::entry::Entry;
 use super::others::check_folder;
+use super::spill;
 use crate::base::error::{Error, Result};
 use crate::base::file::is_own;
 use std::fs;
+use std::time::Duration;
+
+/// After so many days, the parts of a job that wait for those of its other nodes are removed.
+const DAYS_OF_WAITING: u64 = 30;
 
 /// What was removed of a store.
 #[derive(Debug, Default)]
@@ -16,7 +21,7 @@ pub struct Collected {
     pub records: usize,
     /// Their bytes.
     pub bytes: u64,
-    /// Leftovers, and rank orders of records that are no longer there.
+    /// Leftovers, rank orders of records that are no longer there, and parts of jobs that waited too long.
     pub leftovers: usize,
     /// Why records could not be removed, one for each of them.
     pub errors: Vec<Error>,
@@ -24,8 +29,8 @@ pub struct Collected {
 
 impl Store {
     /// Removes the records of these entries with their orders and other records, and leftovers: what an interrupted
-    /// write left more than a day ago, and rank orders of keys that have no record. With `only_count`, nothing is
-    /// removed, and the orders of the records that would be removed are not counted.
+    /// write left more than a day ago, rank orders of keys that have no record, and parts of jobs that have waited for
+    /// [`DAYS_OF_WAITING`]. With `only_count`, nothing is removed, and the orders of the records that would be removed are not counted.
     ///
     /// A record that was replaced since it was listed stays. Other records of a key whose record is missing stay: the
     /// record may have been moved aside because it was damaged. The folder of orders is read once, and not once for each
@@ -69,6 +74,12 @@ impl Store {
                 .and_then(|name| name.rsplit_once('.'))
                 .is_some_and(|(stem, _)| !self.has_record(stem));
             done.leftovers += usize::from(is_orphan && remove(&file));
+        }
+        let waiting = spill::Waiting::of(self).directory().to_path_buf();
+        let files = check_folder(&waiting).ok().and_then(|()| fs::read_dir(&waiting).ok());
+        for file in files.into_iter().flatten().flatten() {
+            let is_old = is_older(&file, Duration::from_secs(DAYS_OF_WAITING * 86_400));
+            done.leftovers += usize::from(is_old && remove(&file));
         }
         Ok(done)
     }
@@ -132,6 +143,16 @@ mod tests {
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 86_400);
         fs::File::options().write(true).open(&stale).unwrap().set_modified(long_ago).unwrap();
         assert_eq!(count(&[], false), (0, 1));
+        let waiting = dir.path().join("unfinished");
+        fs::create_dir(&waiting).unwrap();
+        for (name, days) in [("7.n1.4.parts", 29), ("8.n1.4.parts", 31)] {
+            fs::write(waiting.join(name), b"x").unwrap();
+            let then = std::time::SystemTime::now() - Duration::from_secs(days * 86_400);
+            let file = fs::File::options().write(true).open(waiting.join(name)).unwrap();
+            file.set_modified(then).unwrap();
+        }
+        assert_eq!(count(&[], false), (0, 1));
+        assert!(waiting.join("7.n1.4.parts").exists());
         // The record was moved aside, because it was damaged. Its other records are not lost.
         let runs = dir.path().join("c.runs");
         fs::create_dir(&runs).unwrap();

@@ -396,8 +396,13 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
 
 /// Whether a file is older than the leftovers of saves that may still be under way.
 pub(super) fn is_stale(file: &fs::DirEntry) -> bool {
+    is_older(file, STALE)
+}
+
+/// Whether a file was written more than `age` ago.
+pub(super) fn is_older(file: &fs::DirEntry, age: Duration) -> bool {
     let changed = file.metadata().and_then(|meta| meta.modified()).ok();
-    changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > STALE)
+    changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|since| since > age)
 }
 
 /// The first few keys, for an advice.

@@ -4,7 +4,7 @@ use super::settings_check::Check;
 use crate::base::error::Result;
 use crate::cli::arguments::setting_files;
 use crate::cli::console::{Exit, output, shell};
-use crate::cli::preload::settings::unknown_variables;
+use crate::cli::preload::settings::{about_unknown_variables, unknown_variables};
 use crate::options::{Opt, Settings, TABLE};
 use crate::sources::SITE_FILE_EXAMPLE;
 use serde_json::json;
@@ -94,7 +94,11 @@ impl Args {
                     })
                 })
                 .collect();
-            output::print_json(&json!({ "schema": 1, "variables": list }))?;
+            let unknown: Vec<_> = unknown_variables()
+                .into_iter()
+                .map(|(name, like)| json!({ "variable": name, "nearest": like }))
+                .collect();
+            output::print_json(&json!({ "schema": 1, "variables": list, "unknown": unknown }))?;
             return Ok(Exit::Done);
         }
         let mut text = String::new();
@@ -110,7 +114,7 @@ impl Args {
             };
             text.push_str(&format!("{:<22} {state}\n    {}\n", option.env, option.help));
         }
-        for sentence in unknown_variables() {
+        for sentence in about_unknown_variables() {
             text.push_str(&format!("{sentence}\n"));
         }
         output::print(&text)?;

@@ -14,8 +14,9 @@ Removes records that are older than --older-than, and the oldest ones beyond --m
 With a record go its other records (KEY@RUN) and the rank orders that were kept for it. Verdicts of \
 'rankweave check' stay.
 
-It also removes what is of no more use: leftovers of writes that were interrupted more than a day ago, and rank \
-orders of keys that have no record. Without a limit, only these are removed.
+It also removes what is of no more use: leftovers of writes that were interrupted more than a day ago, rank \
+orders of keys that have no record, and counts of killed jobs that have waited for those of other nodes for 30 days. \
+Without a limit, only these are removed.
 
 A site can run this command once a day: a program whose record is removed is recorded anew at its next launch.
 

@@ -128,7 +128,7 @@ impl Args {
         unread: Option<String>,
     ) {
         let variable = |name: &str| std::env::var(name).ok();
-        let mut messages = settings::unknown_variables();
+        let mut messages = settings::about_unknown_variables();
         if settings.place != Place::LauncherOnly {
             messages.extend(settings::hidden_by_topology(settings));
         }

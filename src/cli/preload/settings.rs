@@ -104,14 +104,19 @@ pub(in crate::cli) fn hidden_by_topology(settings: &Settings) -> Option<String> 
     ))
 }
 
-/// A sentence about each variable that begins as those of rankweave do, but is none of them.
-pub(in crate::cli) fn unknown_variables() -> Vec<String> {
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+/// The variables of this environment that begin as those of rankweave do, but are none of them, each with the
+/// variable that is most like it.
+pub(in crate::cli) fn unknown_variables() -> Vec<(String, Option<&'static str>)> {
+    unknown_among(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
+}
+
+/// A sentence about each unknown variable of this environment.
+pub(in crate::cli) fn about_unknown_variables() -> Vec<String> {
     let sentence = |(name, like): (String, Option<&str>)| {
         let advice = like.map(|like| format!("; try: {like}")).unwrap_or_default();
         format!("there is no variable {name}, and its value has no effect{advice}")
     };
-    unknown_among(names).into_iter().map(sentence).collect()
+    unknown_variables().into_iter().map(sentence).collect()
 }
 
 /// The unknown variables among these, each with the variable that is most like it.

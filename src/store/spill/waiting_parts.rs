@@ -1,12 +1,16 @@
-//! Parts that wait in the store for those of other nodes: `STORE/unfinished/JOB.HOST.parts`.
+//! Parts that wait in the store for those of other nodes: `STORE/unfinished/JOB.HOST.TASKS.parts`.
+//!
+//! TASKS is the number of tasks in the file. Names of earlier versions lack it.
 
 use super::directory::open_own;
+use super::joining_turn::{Census, Turn};
 use super::part::{Part, decode_parts, encode_parts, read_parts};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
 use crate::base::sorting::Arrange;
 use crate::store::Store;
 use crate::store::others::check_folder;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const ENDING: &str = ".parts";
@@ -39,14 +43,38 @@ impl Waiting {
             .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
             .take(64)
             .collect();
-        let path = self.directory.join(format!("{job:016x}.{host}{ENDING}"));
+        let tasks: BTreeSet<u32> = parts.iter().map(|part| part.about.task).collect();
+        let own = format!("{job:016x}.{host}");
+        let path = self.directory.join(format!("{own}.{}{ENDING}", tasks.len()));
         check_folder(&self.directory)?;
         if path.symlink_metadata().is_ok() && !file::is_own(&path) {
             let what = "parts of this job are there already, and belong to another user";
             return Err(Error::new(ErrorKind::Io, what).at(path.display()));
         }
         Store::open(&self.directory).replace(&path, &encode_parts(parts)?)?;
+        let is_earlier = |other: &Path| {
+            let name = other.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let rest = name.strip_prefix(&own).and_then(|rest| rest.strip_suffix(ENDING));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) && other != path
+        };
+        let files = self.files(Some(job));
+        let earlier = files.iter().map(|(_, file)| file.as_path()).filter(|file| is_earlier(file));
+        remove_all(earlier.filter(|file| file::is_own(file)))?;
         Ok(path)
+    }
+
+    /// What waits of a job, without a look into the files.
+    pub fn census(&self, job: u64) -> Census {
+        let none = Census { nodes: 0, tasks: Some(0) };
+        self.files(Some(job)).iter().fold(none, |all, (_, path)| Census {
+            nodes: all.nodes + 1,
+            tasks: all.tasks.zip(tasks_in(path)).map(|(all, more)| all.saturating_add(more)),
+        })
+    }
+
+    /// Begins to join the parts of a job; `None` if another node does so.
+    pub fn begin_joining(&self, job: u64) -> Option<Turn> {
+        Turn::begin(self.directory.join(format!("{job:016x}.joining")))
     }
 
     /// Files of one job, or of all; ascending.
@@ -92,6 +120,16 @@ impl Waiting {
     }
 }
 
+/// The number of tasks in a file of parts, as its name says.
+fn tasks_in(path: &Path) -> Option<usize> {
+    let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
+    // JOB.HOST.TASKS; the name of a host has no dot here.
+    match name.split('.').collect::<Vec<_>>()[..] {
+        [_, _, tasks] => tasks.parse().ok(),
+        _ => None,
+    }
+}
+
 /// Removes files; a file that does not exist any more is no error.
 ///
 /// Errors: the first that cannot be removed, after the others are.
@@ -132,6 +170,13 @@ mod tests {
         waiting.keep("n1", &[part(6, 0)]).unwrap();
         let files = waiting.files(Some(5));
         assert_eq!(files.len(), 2);
+        assert_eq!(waiting.census(5), Census { nodes: 2, tasks: Some(3) });
+        let earlier = waiting.directory().join("0000000000000006.n8.parts");
+        std::fs::copy(&files[0].1, &earlier).unwrap();
+        assert_eq!(waiting.census(6), Census { nodes: 2, tasks: None });
+        waiting.keep("n8", &[part(6, 1)]).unwrap();
+        assert_eq!(waiting.census(6), Census { nodes: 2, tasks: Some(2) });
+        assert_eq!(waiting.census(9), Census { nodes: 0, tasks: Some(0) });
         // SAFETY: no preconditions.
         let user = unsafe { libc::geteuid() };
         let parts: usize = files.iter().map(|f| waiting.load(&f.1, user).unwrap().len()).sum();
@@ -142,7 +187,7 @@ mod tests {
         assert!(waiting.load(&link, user).is_err(), "a link");
         std::fs::remove_file(link).unwrap();
         waiting.remove(5).unwrap();
-        assert_eq!(waiting.files(None).len(), 1);
+        assert_eq!(waiting.files(None).len(), 2);
     }
 
     #[test]

@@ -292,7 +292,13 @@ fn the_environment_is_explained() {
         assert!(text.contains(option.env));
     }
     assert!(text.contains("ignored") && text.contains("many"), "{text}");
-    assert_eq!(keys(&place.ok(&["env", "--json"])), ["schema", "variables"]);
+    let list = of(place.command(&["env", "--json"]).env("RANKWEAVE_SEEED", "7").output().unwrap());
+    let list = list.out;
+    assert_eq!(keys(&list), ["schema", "unknown", "variables"]);
+    let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");
+    let unknown =
+        serde_json::json!([{ "variable": "RANKWEAVE_SEEED", "nearest": "RANKWEAVE_SEED" }]);
+    assert_eq!(list["unknown"], unknown);
 }
 
 /// A launcher that prints its arguments, under the name of a real one.

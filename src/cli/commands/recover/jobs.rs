@@ -32,12 +32,14 @@ pub(super) fn settle(job: &LeftoverJob, asked: Option<&Store>, action: Action) -
     let host = host.unwrap_or_else(|| "node".into());
     let outcome = job.recover(&store, &host, choice, since_1970().as_secs())?;
     eprintln!("rankweave: {}", sentence(job, &outcome));
+    let found = outcome.tasks_found();
     let unfinished = outcome.record.unfinished.unwrap_or_default();
     let result = json!({
         "job": id(job),
         "key": job.job.key,
         "tasks": job.job.tasks,
-        "found": job.found(),
+        "found": found,
+        "left_to_others": outcome.left_to_others,
         "how": unfinished.how,
         "missing": unfinished.missing,
         "lacks": unfinished.lacks,
@@ -59,14 +61,25 @@ fn sentence(job: &LeftoverJob, outcome: &Recovery) -> String {
     let total: u64 = record.launch.total_bytes;
     let mut text = format!(
         "{} {} (job {}): {} of {}, {} sent; the program {}",
-        if outcome.saved.is_some() { "recovered" } else { "not stored:" },
+        match (outcome.left_to_others, &outcome.saved) {
+            (true, _) => "stored for the record of all nodes:",
+            (false, Some(_)) => "recovered",
+            (false, None) => "not stored:",
+        },
         units::printable(&record.key),
         id(job),
-        job.found(),
+        outcome.tasks_found(),
         counted(job.job.tasks, "task"),
         units::bytes(total),
         unfinished.how,
     );
+    if outcome.left_to_others {
+        text.push_str(
+            "; the last node of the job makes the record; if a node is lost, try: run 'rankweave recover' on a node \
+             that has no files of this job",
+        );
+        return text;
+    }
     if !unfinished.lacks.is_empty() {
         text.push_str(&format!("; missing: {}", unfinished.lacks.join(", ")));
     }

@@ -13,7 +13,7 @@ use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
 use crate::options::Spill;
 use crate::report::units;
-use crate::store::spill::{Choice, LeftoverJob, Stray, candidates, collect};
+use crate::store::spill::{Choice, LeftoverJob, Reach, Stray, candidates, collect};
 use crate::store::{Held, RefusedRecords, in_order};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -27,7 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   rankweave recover --list                       list the files of jobs on this node
   rankweave recover                              make records of all jobs that have ended
-  srun -N 4 --ntasks-per-node 1 rankweave recover   the same on every node of an allocation
+  srun -N 4 --ntasks-per-node 1 rankweave recover --here   the jobs of each node of an allocation
   rankweave recover --running --job 5f0c         make a record of a job that still runs
   rankweave recover /dev/shm /scratch/node       search these directories";
 
@@ -39,7 +39,8 @@ directory of its node (RANKWEAVE_SPILL). This file outlives the process.
 The files of a job are joined into a record, which is stored under the key of the job. Then they \
 are removed. If the job ran on several nodes, run this command on each of them, with the same \
 store: the counts of a node wait in the store for those of the others. The record says which \
-tasks are missing. A launch uses it to reorder only if no task is missing.
+tasks are missing. With more than 32 nodes, not each of them makes a record anew: the last one does, and \
+a few before it. A launch uses it to reorder only if no task is missing.
 
 If a store refused a record at the end of a program (no space, no permission), the record waits \
 in the same directories. It is then stored in the store that refused it, even if RANKWEAVE_STORE \
@@ -72,6 +73,13 @@ pub struct Args {
     /// Also make records of jobs that still run; their files are not removed
     #[arg(long)]
     running: bool,
+
+    /// Only jobs that have left files on this node
+    ///
+    /// Without it, the command also makes records of the counts of other jobs that wait in the store. On many nodes at
+    /// the same time, each would do so.
+    #[arg(long, conflicts_with = "list")]
+    here: bool,
 
     /// Only the job whose number (hexadecimal) begins with ID
     #[arg(long, value_name = "ID")]
@@ -145,7 +153,12 @@ impl Args {
         let asked = self.store.given();
         let user = file::user();
         let directories = self.directories()?;
-        let look = || collect(&directories, asked.as_ref(), user);
+        let reach = match (self.list, self.here) {
+            (true, _) => Reach::AllParts,
+            (false, true) => Reach::Node,
+            (false, false) => Reach::OtherJobs,
+        };
+        let look = || collect(&directories, asked.as_ref(), user, reach);
         let (mut jobs, mut strays, mut errors) = look();
         // A launcher may return before the last of its processes has ended.
         let patient = !self.list && !self.running;
