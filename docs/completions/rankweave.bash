@@ -713,7 +713,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__recover)
-            opts="-h --list --keep --running --job --discard --force --store --json --help"
+            opts="-h --list --keep --running --here --job --discard --force --store --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -245,6 +245,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l store -d
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l list -d 'List the files and records that can be recovered, and change nothing'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l keep -d 'Make records, and do not remove the files'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l running -d 'Also make records of jobs that still run; their files are not removed'
+complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l here -d 'Only jobs that have left files on this node'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l discard -d 'Remove the files of jobs that have ended, without making records'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l force -d 'Replace the record in the store even if it is newer, more complete, or has more or fewer tasks'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l json -d 'Print what was done as JSON'
