@@ -113,7 +113,7 @@ fn the_epilog_recovers_and_never_fails() {
     };
     place.file(&format!("rankweave-{uid}-0000000000000007-0-99.spill"), "x");
     silent(run(&user, &command));
-    assert_eq!(std::fs::read_to_string(&calls).unwrap(), "recover\n");
+    assert_eq!(std::fs::read_to_string(&calls).unwrap(), "recover --here\n");
     silent(run("no-such-user", &command));
     silent(run("", &command));
     silent(run(&user, "/no/such/command"));
