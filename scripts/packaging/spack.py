@@ -14,7 +14,7 @@ class Rankweave(Package):
     together. It works with every MPI library, and needs none itself."""
 
     # The archive is in the current directory, or in a mirror: `spack mirror create -d MIRROR rankweave`.
-    url = f"file://{os.getcwd()}/rankweave-@VERSION@-x86_64-linux.tar.gz"
+    url = f"file://{os.getcwd()}/rankweave-@VERSION@-@MACHINE@-linux.tar.gz"
     manual_download = True
 
     license("MIT OR Apache-2.0")
@@ -22,7 +22,7 @@ class Rankweave(Package):
     version("@VERSION@", sha256="@SHA256@")
 
     conflicts("platform=darwin", msg="rankweave is for Linux")
-    requires("target=x86_64:", msg="the archive has programs for x86-64")
+    requires("target=@MACHINE@:", msg="the archive has programs for @MACHINE@")
 
     def install(self, spec, prefix):
         """Copies the files; PATH, MANPATH and CPATH follow from their places."""

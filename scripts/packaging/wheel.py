@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes the wheel for pip from the files of an installation.
 
-    scripts/packaging/wheel.py ROOT VERSION AUDITWHEEL FOLDER
+    scripts/packaging/wheel.py ROOT VERSION MACHINE AUDITWHEEL FOLDER
 
 The wheel has no Python code. pip puts the command into the environment's bin, and the other files under its prefix, so
-that the command finds the library in ../lib/rankweave. The tag is the oldest manylinux tag that auditwheel permits.
+that the command finds the library in ../lib/rankweave. MACHINE is the processor, as x86_64. The tag is the oldest manylinux tag that auditwheel permits.
 """
 
 import base64
@@ -80,18 +80,18 @@ def permitted(auditwheel, wheel):
 
 def main():
     """The command line."""
-    if len(sys.argv) != 5:
+    if len(sys.argv) != 6:
         sys.exit(__doc__)
-    root, version, auditwheel, folder = sys.argv[1:]
-    first = os.path.join(folder, f"rankweave-{version}-py3-none-linux_x86_64.whl")
-    write(root, version, "linux_x86_64", first)
+    root, version, machine, auditwheel, folder = sys.argv[1:]
+    first = os.path.join(folder, f"rankweave-{version}-py3-none-linux_{machine}.whl")
+    write(root, version, f"linux_{machine}", first)
     tag = permitted(auditwheel, first)
     os.remove(first)
     if not tag.startswith("manylinux"):
         sys.exit(f"wheel.py: the wheel would only be a {tag}")
     # pip from before 2021 knows manylinux2014 and not manylinux_2_17. Both are the same.
-    also = {"manylinux_2_17_x86_64": ".manylinux2014_x86_64", "manylinux_2_12_x86_64": ".manylinux2010_x86_64"}
-    tag += also.get(tag, "")
+    also = {"manylinux_2_17": ".manylinux2014", "manylinux_2_12": ".manylinux2010"}.get(tag.removesuffix(f"_{machine}"))
+    tag += f"{also}_{machine}" if also else ""
     write(root, version, tag, os.path.join(folder, f"rankweave-{version}-py3-none-{tag}.whl"))
 
 
