@@ -318,3 +318,17 @@ fn what_waits_is_looked_at_as_far_as_asked() {
     let others = |reach| collect(&[], Some(&place.store), user(), reach).0.len();
     assert_eq!([Reach::Node, Reach::OtherJobs, Reach::AllParts].map(others), [0, 1, 1]);
 }
+
+#[test]
+fn parts_of_one_node_that_come_later_are_added() {
+    let place = Place::new();
+    for task in [0, 1, 2] {
+        spill(&place.spills, 7, task, 5);
+        let outcome = place
+            .found(Reach::OtherJobs)
+            .recover(&place.store, ME, Choice::default(), 200)
+            .unwrap();
+        assert_eq!(outcome.tasks_found(), task as usize + 1);
+    }
+    assert_whole(&place, 3);
+}

@@ -3,6 +3,7 @@
 //! TASKS is the number of tasks in the file. Names of earlier versions lack it.
 
 use super::directory::open_own;
+use super::joined_record::best_of;
 use super::joining_turn::{Census, Turn};
 use super::part::{Part, decode_parts, encode_parts, read_parts};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -10,7 +11,6 @@ use crate::base::file;
 use crate::base::sorting::Arrange;
 use crate::store::Store;
 use crate::store::others::check_folder;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const ENDING: &str = ".parts";
@@ -34,32 +34,40 @@ impl Waiting {
         &self.directory
     }
 
-    /// Keeps the parts of a job that were found on `host`, in place of those kept before; gives the
+    /// Keeps the parts of a job that were found on `host`, together with those of this host that wait already; gives the
     /// file.
+    ///
+    /// Errors: the file cannot be written, or a file of another user has its name.
     pub fn keep(&self, host: &str, parts: &[Part]) -> Result<PathBuf> {
-        let job = parts.first().map_or(0, |p| p.about.job.id);
+        let job = parts.first().map(|part| part.about.job.clone()).unwrap_or_default();
         let host: String = host
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
             .take(64)
             .collect();
-        let tasks: BTreeSet<u32> = parts.iter().map(|part| part.about.task).collect();
-        let own = format!("{job:016x}.{host}");
-        let path = self.directory.join(format!("{own}.{}{ENDING}", tasks.len()));
+        let own = format!("{:016x}.{host}", job.id);
+        let is_of_host = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let rest = name.strip_prefix(&own).and_then(|rest| rest.strip_suffix(ENDING));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
         check_folder(&self.directory)?;
+        let mut earlier: Vec<PathBuf> =
+            self.files(Some(job.id)).into_iter().map(|(_, path)| path).collect();
+        earlier.retain(|path| is_of_host(path) && file::is_own(path));
+        let mut all = parts.to_vec();
+        for path in &earlier {
+            let waiting = self.load(path, file::user()).unwrap_or_default();
+            all.extend(waiting.into_iter().filter(|part| part.about.job == job));
+        }
+        let all = best_of(all);
+        let path = self.directory.join(format!("{own}.{}{ENDING}", all.len()));
         if path.symlink_metadata().is_ok() && !file::is_own(&path) {
             let what = "parts of this job are there already, and belong to another user";
             return Err(Error::new(ErrorKind::Io, what).at(path.display()));
         }
-        Store::open(&self.directory).replace(&path, &encode_parts(parts)?)?;
-        let is_earlier = |other: &Path| {
-            let name = other.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let rest = name.strip_prefix(&own).and_then(|rest| rest.strip_suffix(ENDING));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) && other != path
-        };
-        let files = self.files(Some(job));
-        let earlier = files.iter().map(|(_, file)| file.as_path()).filter(|file| is_earlier(file));
-        remove_all(earlier.filter(|file| file::is_own(file)))?;
+        Store::open(&self.directory).replace(&path, &encode_parts(&all)?)?;
+        remove_all(earlier.iter().map(PathBuf::as_path).filter(|other| *other != path))?;
         Ok(path)
     }
 
@@ -165,7 +173,8 @@ mod tests {
             ..Part::default()
         };
         waiting.keep("n1", &[part(5, 0)]).unwrap();
-        waiting.keep("n1", &[part(5, 0), part(5, 1)]).unwrap();
+        // Parts that came later are added to those that wait.
+        waiting.keep("n1", &[part(5, 1)]).unwrap();
         waiting.keep("../n2", &[part(5, 2)]).unwrap();
         waiting.keep("n1", &[part(6, 0)]).unwrap();
         let files = waiting.files(Some(5));
