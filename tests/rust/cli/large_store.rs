@@ -120,5 +120,5 @@ fn the_epilog_recovers_and_never_fails() {
     let started = Instant::now();
     silent(run(&user, &stub("sleep 60")));
     assert!(started.elapsed() < Duration::from_secs(20));
-    assert_eq!(std::fs::read_to_string(&calls).unwrap(), "recover\n");
+    assert_eq!(std::fs::read_to_string(&calls).unwrap(), "recover --here\n");
 }
