@@ -30,7 +30,8 @@ pub struct Collected {
 impl Store {
     /// Removes the records of these entries with their orders and other records, and leftovers: what an interrupted
     /// write left more than a day ago, rank orders of keys that have no record, and parts of jobs that have waited for
-    /// [`DAYS_OF_WAITING`]. With `only_count`, nothing is removed, and the orders of the records that would be removed are not counted.
+    /// 30 days. With `only_count`, nothing is removed, and the orders of the records that would be removed are not
+    /// counted.
     ///
     /// A record that was replaced since it was listed stays. Other records of a key whose record is missing stay: the
     /// record may have been moved aside because it was damaged. The folder of orders is read once, and not once for each

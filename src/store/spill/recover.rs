@@ -197,9 +197,7 @@ impl LeftoverJob {
     /// the spill files stay as well, unless the parts wait in the store.
     ///
     /// The nodes of a job may do this at the same time. Each node puts its own parts into the store before it looks for
-    /// those of the others, so the last one has all of them. Of many nodes, not each one makes a record ([`Census`]).
-    ///
-    /// [`Census`]: super::joining_turn::Census
+    /// those of the others, so the last one has all of them. Of many nodes, not each one makes a record.
     pub fn recover(&self, store: &Store, host: &str, choice: Choice, now: u64) -> Result<Recovery> {
         let record = join(&self.parts, self.how(), now)?.record;
         if record.has_all_tasks() || self.local.is_empty() {
