@@ -79,7 +79,11 @@ impl Store {
         let waiting = spill::Waiting::of(self).directory().to_path_buf();
         let files = check_folder(&waiting).ok().and_then(|()| fs::read_dir(&waiting).ok());
         for file in files.into_iter().flatten().flatten() {
-            let is_old = is_older(&file, Duration::from_secs(DAYS_OF_WAITING * 86_400));
+            let is_parts = file.file_name().as_encoded_bytes().ends_with(b".parts");
+            let is_old = match is_parts {
+                true => is_older(&file, Duration::from_secs(DAYS_OF_WAITING * 86_400)),
+                false => is_stale(&file),
+            };
             done.leftovers += usize::from(is_old && remove(&file));
         }
         Ok(done)
@@ -146,13 +150,13 @@ mod tests {
         assert_eq!(count(&[], false), (0, 1));
         let waiting = dir.path().join("unfinished");
         fs::create_dir(&waiting).unwrap();
-        for (name, days) in [("7.n1.4.parts", 29), ("8.n1.4.parts", 31)] {
+        for (name, days) in [("7.n1.4.parts", 29), ("8.n1.4.parts", 31), ("8.joining", 2)] {
             fs::write(waiting.join(name), b"x").unwrap();
             let then = std::time::SystemTime::now() - Duration::from_secs(days * 86_400);
             let file = fs::File::options().write(true).open(waiting.join(name)).unwrap();
             file.set_modified(then).unwrap();
         }
-        assert_eq!(count(&[], false), (0, 1));
+        assert_eq!(count(&[], false), (0, 2));
         assert!(waiting.join("7.n1.4.parts").exists());
         // The record was moved aside, because it was damaged. Its other records are not lost.
         let runs = dir.path().join("c.runs");

@@ -3,12 +3,14 @@
 //! When a job is killed, all of its nodes recover what they have at about the same time. If each of them joined the
 //! parts of all others, a job of 1000 nodes would read a million files of the shared file system. Therefore each node
 //! stores its own parts, and joins them with those of others only when it is its turn: as long as there are few nodes,
-//! then at sixteen numbers of nodes between one power of two and the next, and when all tasks are there. Only one node
+//! then at sixteen numbers of nodes between one power of two and the next, and when all tasks are there. One node
 //! joins at a time. It has a file `JOB.joining` for as long as that takes. A node that finds this file leaves the
-//! rest to its owner: the owner looks again after it has removed its file, so it sees the parts that came meanwhile.
+//! rest to its owner: the owner looks again after it has removed its file, so it sees the parts that came meanwhile. The
+//! node that completes the job does not rely on this, because the owner may be killed: it waits until the record is
+//! made, and else makes it.
 //!
-//! Limits: if the node that joins is killed, the file stays, and others leave the parts alone for [`LONGEST`]. The
-//! parts still wait after that.
+//! Limits: if a node never stores its parts, up to one in sixteen of the other nodes is not in the record. Their parts
+//! wait, and `rankweave recover` on a node without files of the job adds them.
 
 use crate::base::file;
 use std::fs::OpenOptions;
@@ -16,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A file `JOB.joining` older than this belongs to a process that was killed.
-pub const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_secs(60);
 /// Up to so many nodes, each one joins.
 const FEW: usize = 32;
 
@@ -33,7 +35,12 @@ impl Census {
     /// Whether the node that has just stored its parts joins those of all, for a job of so many tasks.
     pub fn is_turn(&self, tasks: usize) -> bool {
         let step = self.nodes.div_ceil(FEW).next_power_of_two();
-        self.nodes.is_multiple_of(step) || self.tasks.is_none_or(|there| there >= tasks)
+        self.nodes.is_multiple_of(step) || self.has_all(tasks)
+    }
+
+    /// Whether the parts of all tasks may be there.
+    pub fn has_all(&self, tasks: usize) -> bool {
+        self.tasks.is_none_or(|there| there >= tasks)
     }
 }
 
@@ -54,15 +61,21 @@ impl Turn {
         match make() {
             Ok(_) => Some(Turn { file: Some(file) }),
             Err(e) if is_taken(&e) => {
-                if !is_old(&file) {
+                // Of several nodes that find the old file, one renames it.
+                let own = file.with_extension(format!("joining.{}", std::process::id()));
+                if !is_old(&file) || std::fs::rename(&file, &own).is_err() {
                     return None;
                 }
-                let _ = std::fs::remove_file(&file);
+                let _ = std::fs::remove_file(own);
                 make().is_ok().then_some(Turn { file: Some(file) })
             }
-            // Parts that are joined twice do no harm.
-            Err(_) => Some(Turn { file: None }),
+            Err(_) => Some(Turn::unseen()),
         }
+    }
+
+    /// A turn that other nodes do not see. Parts that are joined twice cost time, and are joined in the same way.
+    pub fn unseen() -> Turn {
+        Turn { file: None }
     }
 }
 

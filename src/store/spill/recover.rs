@@ -4,13 +4,22 @@
 use super::description::JobDescription;
 use super::directory::{SpillFile, State, scan};
 use super::joined_record::{best_of, join};
+use super::joining_turn::{Census, Turn};
 use super::part::Part;
-use super::waiting_parts::{Waiting, remove_all};
-use crate::base::error::{Error, Result};
+use super::waiting_parts::{Waiting, remove_all, tasks_in};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::sorting::Arrange;
 use crate::store::{LaunchMode, Past, Record, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long the node with the last parts waits for another one to make the record. An epilog has 20 seconds.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 8 });
+/// After so long, a node leaves joining to others, unless all parts are there.
+const LONG_ENOUGH: Duration = Duration::from_secs(5);
+/// How long it waits before it looks again.
+const PAUSE: Duration = Duration::from_millis(300);
 
 /// A job that left spill files or waiting parts.
 #[derive(Debug, Default)]
@@ -76,7 +85,7 @@ pub struct Recovery {
     pub left_to_others: bool,
     /// The parts that wait in the store for those of other nodes.
     pub waiting: Option<PathBuf>,
-    /// Why a spill file could not be removed, if so; the next recovery finds it again.
+    /// Why a spill file could not be removed, or waiting parts not be read, if so; the next recovery finds them again.
     pub left: Option<Error>,
 }
 
@@ -129,6 +138,8 @@ pub fn collect(
                         job.parts.push(part);
                     }
                 }
+                // Another node may have joined and removed it.
+                Err(_) if path.symlink_metadata().is_err() => {}
                 Err(error) => strays.push(Stray { path, error, running: false }),
             }
         }
@@ -204,29 +215,31 @@ impl LeftoverJob {
             return self.put(store, record, choice, None);
         }
         let waiting = Waiting::of(store);
-        let kept = match waiting.keep(host, &self.local) {
+        let kept = match waiting.keep(host, &self.local, self.running == 0) {
             Ok(path) if !choice.force => path,
             kept => {
-                let record = join(&self.with_waiting(&waiting), self.how(), now)?.record;
+                let record = join(&self.with_waiting(&waiting).0, self.how(), now)?.record;
                 return self.put(store, record, choice, Some(kept));
             }
         };
-        let mut outcome = None;
-        loop {
-            let before = waiting.census(self.job.id);
-            let turn = || waiting.begin_joining(self.job.id);
-            let Some(turn) = before.is_turn(self.job.tasks as usize).then(turn).flatten() else {
-                break;
-            };
-            // Another node may have joined and removed the parts in the meantime.
-            if !kept.exists() {
-                break;
-            }
-            let record = join(&self.with_waiting(&waiting), self.how(), now)?.record;
-            outcome = Some(self.put(store, record, choice, Some(Ok(kept.clone())))?);
+        let (mut outcome, since) = (None, Instant::now());
+        while let Some((turn, before)) = self.await_turn(&waiting, &kept) {
+            let made = self.joined(&waiting, now).and_then(|(record, unread)| {
+                let made = self.put(store, record, choice, Some(Ok(kept.clone())))?;
+                Ok(Recovery { left: made.left.or(unread), ..made })
+            });
             drop(turn);
+            outcome = match (made, outcome) {
+                (Ok(made), _) => Some(made),
+                (Err(error), None) => return Err(error),
+                (Err(error), Some(earlier)) => {
+                    return Ok(Recovery { left: Some(error), ..earlier });
+                }
+            };
             // Nodes that came meanwhile have left the rest to this one.
-            if waiting.census(self.job.id).nodes <= before.nodes {
+            let after = waiting.census(self.job.id);
+            let is_late = since.elapsed() > LONG_ENOUGH && !after.has_all(self.tasks());
+            if after == before || is_late {
                 break;
             }
         }
@@ -235,7 +248,46 @@ impl LeftoverJob {
         }
         let is_done = self.running == 0 && !choice.keep;
         let left = is_done.then(|| self.remove_files().err()).flatten();
-        Ok(Recovery { record, saved: None, left_to_others: true, waiting: Some(kept), left })
+        let waiting = Some(kept).filter(|kept| kept.exists());
+        Ok(Recovery { record, saved: None, left_to_others: true, waiting, left })
+    }
+
+    fn tasks(&self) -> usize {
+        self.job.tasks as usize
+    }
+
+    /// The turn to join all parts; `None` if it is another node's, or if the parts in `kept` were joined.
+    fn await_turn(&self, waiting: &Waiting, kept: &Path) -> Option<(Turn, Census)> {
+        let since = Instant::now();
+        loop {
+            let census = waiting.census(self.job.id);
+            if !census.is_turn(self.tasks()) || !kept.exists() {
+                return None;
+            }
+            if let Some(turn) = waiting.begin_joining(self.job.id) {
+                // Another node may have joined all parts just before.
+                return kept.exists().then_some((turn, census));
+            }
+            // The node that joins sees what came meanwhile. It may be killed before: so the last one waits for it.
+            if !census.has_all(self.tasks()) {
+                return None;
+            }
+            if since.elapsed() > PATIENCE {
+                return Some((Turn::unseen(), census));
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The record of this job's parts and of those that wait, and why one of these could not be read.
+    fn joined(&self, waiting: &Waiting, now: u64) -> Result<(Record, Option<Error>)> {
+        let (mut parts, mut unread) = self.with_waiting(waiting);
+        if unread.is_some() {
+            // A node may just have replaced its file.
+            std::thread::sleep(PAUSE);
+            (parts, unread) = self.with_waiting(waiting);
+        }
+        Ok((join(&parts, self.how(), now)?.record, unread))
     }
 
     /// Puts a record into `store`, and removes what is not needed after that. `kept` is the file of parts that wait.
@@ -247,6 +299,8 @@ impl LeftoverJob {
         kept: Option<Result<PathBuf>>,
     ) -> Result<Recovery> {
         let before = store.load(&record.key).unwrap_or_default();
+        let is_worse = !record.has_all_tasks()
+            && before.as_ref().is_some_and(|b| self.is_of_job(b) && b.has_all_tasks());
         let baseline = match before {
             Some(before) if before.launch.is_reordered() => before.baseline,
             before => before.map(|before| before.launch),
@@ -256,6 +310,8 @@ impl LeftoverJob {
                 && baseline.inconsistency(record.matrix.tasks()).is_none()
         });
         let saved = match choice.force {
+            // Another node made the whole record.
+            true if is_worse => None,
             true => Some(store.save(&record)?),
             // The job may store its own record while this one is written.
             false => store.save_unless(&record, |before| self.loses_to(&record, before))?,
@@ -273,20 +329,31 @@ impl LeftoverJob {
         Ok(Recovery { record, saved, left_to_others: false, waiting, left })
     }
 
-    /// One part for each task, of this job's parts and of those that wait in the store by now. Files that cannot be read
-    /// are left out.
-    fn with_waiting(&self, waiting: &Waiting) -> Vec<Part> {
-        let others = waiting
-            .files(Some(self.job.id))
-            .into_iter()
-            .flat_map(|(_, path)| waiting.load(&path, self.user).unwrap_or_default().into_iter());
-        let others = others.filter(|part| part.about.job == self.job);
-        best_of(self.parts.iter().cloned().chain(others).collect())
+    /// One part for each task, of this job's parts and of those that wait in the store by now, and why one of the files
+    /// could not be read. Damaged files are left out, and parts of processes that ran then, unless others still run.
+    fn with_waiting(&self, waiting: &Waiting) -> (Vec<Part>, Option<Error>) {
+        let (mut parts, mut unread) = (self.parts.clone(), None);
+        for (_, path) in waiting.files(Some(self.job.id)) {
+            if self.running == 0 && tasks_in(&path) == Some(0) {
+                continue;
+            }
+            match waiting.load(&path, self.user) {
+                Ok(others) => parts.extend(others.into_iter().filter(|p| p.about.job == self.job)),
+                Err(error) if error.kind() == ErrorKind::Io => unread = Some(error),
+                Err(_) => {}
+            }
+        }
+        (best_of(parts), unread)
+    }
+
+    /// Whether a record was recovered since this job started.
+    fn is_of_job(&self, record: &Record) -> bool {
+        record.unfinished.is_some() && record.recorded_at >= self.job.started_at
     }
 
     /// True if the record in the store is to stay.
     fn loses_to(&self, record: &Record, before: &Record) -> bool {
-        let same_job = before.unfinished.is_some() && before.recorded_at >= self.job.started_at;
+        let same_job = self.is_of_job(before);
         // Times are whole seconds. A record from the second in which this job began can be the job's own
         // record: stored at its end while its files were read here, if the launch took less than a second.
         // The history of a record has the number of its job, unless its time could not be measured.

@@ -141,11 +141,11 @@ fn a_bad_file_of_parts_stops_nothing_and_names_no_store() {
     let good = waiting.load(&waiting.files(Some(7))[0].1, user()).unwrap().remove(0);
     let mut outside = good.clone();
     (outside.about.job.id, outside.about.process) = (8, 99);
-    let bad = waiting.keep("b", &[outside]).unwrap();
+    let bad = waiting.keep("b", &[outside], true).unwrap();
     let mut elsewhere = good;
     elsewhere.about.job.id = 9;
     elsewhere.about.job.store = "/elsewhere".into();
-    waiting.keep("c", &[elsewhere]).unwrap();
+    waiting.keep("c", &[elsewhere], true).unwrap();
     let (jobs, strays, _) = collect(&[], Some(&place.store), user(), Reach::OtherJobs);
     assert_eq!(strays.iter().map(|s| &s.path).collect::<Vec<_>>(), [&bad]);
     assert_eq!(jobs.iter().map(|j| j.job.id).collect::<Vec<_>>(), [7, 9]);
@@ -331,4 +331,53 @@ fn parts_of_one_node_that_come_later_are_added() {
         assert_eq!(outcome.tasks_found(), task as usize + 1);
     }
     assert_whole(&place, 3);
+}
+
+#[test]
+fn the_last_node_makes_the_record_if_the_one_that_joins_was_killed() {
+    let place = Place::new();
+    let jobs = nodes_with_one_task(&place, 3);
+    std::fs::create_dir_all(Waiting::of(&place.store).directory()).unwrap();
+    let killed = Waiting::of(&place.store).begin_joining(7).unwrap();
+    for (job, host) in jobs.iter().zip(["a", "b", "c"]) {
+        job.recover(&place.store, host, Choice::default(), 200).unwrap();
+    }
+    drop(killed);
+    assert_whole(&place, 3);
+}
+
+#[test]
+fn a_partial_record_does_not_replace_the_whole_one_even_if_forced() {
+    let place = Place::new();
+    let jobs = nodes_with_one_task(&place, 3);
+    for (job, host) in jobs.iter().zip(["a", "b", "c"]) {
+        job.recover(&place.store, host, Choice::default(), 200).unwrap();
+    }
+    let forced = Choice { force: true, ..Choice::default() };
+    assert!(jobs[0].recover(&place.store, "a", forced, 201).unwrap().saved.is_none());
+    assert!(place.store.load("k").unwrap().unwrap().has_all_tasks());
+}
+
+#[test]
+fn parts_of_running_processes_do_not_stand_for_the_last_ones() {
+    let place = Place::new();
+    let mut jobs = nodes_with_one_task(&place, 2);
+    for job in &mut jobs {
+        job.running = 1;
+    }
+    jobs[0].recover(&place.store, "a", Choice::default(), 200).unwrap();
+    let outcome = jobs[1].recover(&place.store, "b", Choice::default(), 200).unwrap();
+    assert!(outcome.record.has_all_tasks());
+    // The job was killed. The first node has counted no more, and the second one has.
+    for job in &mut jobs {
+        job.running = 0;
+    }
+    spill_of(jobs[1].files[0].parent().unwrap(), 7, [1, 2], 9);
+    let (second, ..) = collect(&[place.spills.join("1")], Some(&place.store), user(), Reach::Node);
+    let first = jobs[0].recover(&place.store, "a", Choice::default(), 201).unwrap();
+    assert_eq!(first.tasks_found(), 1);
+    second[0].recover(&place.store, "b", Choice::default(), 201).unwrap();
+    let record = place.store.load("k").unwrap().unwrap();
+    assert!(record.has_all_tasks());
+    assert_eq!(record.matrix.sum().get(1, 0).messages, 9);
 }

@@ -35,10 +35,10 @@ impl Waiting {
     }
 
     /// Keeps the parts of a job that were found on `host`, together with those of this host that wait already; gives the
-    /// file.
+    /// file. Parts of processes that still run are not `last`: their tasks do not count in the name.
     ///
-    /// Errors: the file cannot be written, or a file of another user has its name.
-    pub fn keep(&self, host: &str, parts: &[Part]) -> Result<PathBuf> {
+    /// Errors: the file cannot be written, one that waits cannot be read, or a file of another user has its name.
+    pub fn keep(&self, host: &str, parts: &[Part], last: bool) -> Result<PathBuf> {
         let job = parts.first().map(|part| part.about.job.clone()).unwrap_or_default();
         let host: String = host
             .chars()
@@ -57,11 +57,16 @@ impl Waiting {
         earlier.retain(|path| is_of_host(path) && file::is_own(path));
         let mut all = parts.to_vec();
         for path in &earlier {
-            let waiting = self.load(path, file::user()).unwrap_or_default();
-            all.extend(waiting.into_iter().filter(|part| part.about.job == job));
+            match self.load(path, file::user()) {
+                Ok(parts) => all.extend(parts.into_iter().filter(|part| part.about.job == job)),
+                Err(e) if e.kind() == ErrorKind::Io && path.exists() => return Err(e),
+                // A damaged file has nothing that could be kept.
+                Err(_) => {}
+            }
         }
         let all = best_of(all);
-        let path = self.directory.join(format!("{own}.{}{ENDING}", all.len()));
+        let tasks = if last { all.len() } else { 0 };
+        let path = self.directory.join(format!("{own}.{tasks}{ENDING}"));
         if path.symlink_metadata().is_ok() && !file::is_own(&path) {
             let what = "parts of this job are there already, and belong to another user";
             return Err(Error::new(ErrorKind::Io, what).at(path.display()));
@@ -128,8 +133,8 @@ impl Waiting {
     }
 }
 
-/// The number of tasks in a file of parts, as its name says.
-fn tasks_in(path: &Path) -> Option<usize> {
+/// The number of tasks in a file of parts, as its name says: 0 if they still ran.
+pub(super) fn tasks_in(path: &Path) -> Option<usize> {
     let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
     // JOB.HOST.TASKS; the name of a host has no dot here.
     match name.split('.').collect::<Vec<_>>()[..] {
@@ -172,18 +177,18 @@ mod tests {
             },
             ..Part::default()
         };
-        waiting.keep("n1", &[part(5, 0)]).unwrap();
+        waiting.keep("n1", &[part(5, 0)], true).unwrap();
         // Parts that came later are added to those that wait.
-        waiting.keep("n1", &[part(5, 1)]).unwrap();
-        waiting.keep("../n2", &[part(5, 2)]).unwrap();
-        waiting.keep("n1", &[part(6, 0)]).unwrap();
+        waiting.keep("n1", &[part(5, 1)], true).unwrap();
+        waiting.keep("../n2", &[part(5, 2)], true).unwrap();
+        waiting.keep("n1", &[part(6, 0)], true).unwrap();
         let files = waiting.files(Some(5));
         assert_eq!(files.len(), 2);
         assert_eq!(waiting.census(5), Census { nodes: 2, tasks: Some(3) });
         let earlier = waiting.directory().join("0000000000000006.n8.parts");
         std::fs::copy(&files[0].1, &earlier).unwrap();
         assert_eq!(waiting.census(6), Census { nodes: 2, tasks: None });
-        waiting.keep("n8", &[part(6, 1)]).unwrap();
+        waiting.keep("n8", &[part(6, 1)], true).unwrap();
         assert_eq!(waiting.census(6), Census { nodes: 2, tasks: Some(2) });
         assert_eq!(waiting.census(9), Census { nodes: 0, tasks: Some(0) });
         // SAFETY: no preconditions.

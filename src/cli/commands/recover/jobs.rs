@@ -3,6 +3,7 @@
 use super::{Action, Settled};
 use crate::base::clock::since_1970;
 use crate::base::error::Result;
+use crate::base::hash::fnv1a;
 use crate::base::nouns::counted;
 use crate::cli::console;
 use crate::report::units;
@@ -28,9 +29,7 @@ pub(super) fn settle(job: &LeftoverJob, asked: Option<&Store>, action: Action) -
             return Ok(Settled { result, left: None });
         }
     };
-    let host = Some(console::host_name()).filter(|name| !name.is_empty());
-    let host = host.unwrap_or_else(|| "node".into());
-    let outcome = job.recover(&store, &host, choice, since_1970().as_secs())?;
+    let outcome = job.recover(&store, &node_name(), choice, since_1970().as_secs())?;
     eprintln!("rankweave: {}", sentence(job, &outcome));
     let found = outcome.tasks_found();
     let unfinished = outcome.record.unfinished.unwrap_or_default();
@@ -47,6 +46,16 @@ pub(super) fn settle(job: &LeftoverJob, asked: Option<&Store>, action: Action) -
         "waiting": outcome.waiting.map(|p| p.display().to_string()),
     });
     Ok(Settled { result, left: outcome.left })
+}
+
+/// A name that no other node has: the host name, and a number from it and from the start of the system. The names of
+/// hosts may be alike (localhost), or alike as far as a file name can have them.
+fn node_name() -> String {
+    let host = console::host_name();
+    let start = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let number = fnv1a(host.as_bytes().iter().chain(&start)) as u32;
+    let host: String = host.chars().take(48).collect();
+    format!("{}-{number:08x}", if host.is_empty() { "node" } else { &host })
 }
 
 /// The number of a job, as listings show it and as --job takes it.
@@ -75,8 +84,8 @@ fn sentence(job: &LeftoverJob, outcome: &Recovery) -> String {
     );
     if outcome.left_to_others {
         text.push_str(
-            "; the last node of the job makes the record; if a node is lost, try: run 'rankweave recover' on a node \
-             that has no files of this job",
+            "; another node of the job makes the record; if 'rankweave list' does not show it later, try: \
+             rankweave recover (without --here)",
         );
         return text;
     }
