@@ -93,10 +93,17 @@ class Places:
         command = ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
         if os.getuid() != 0:
             command += ["--user", "--map-root-user"]
-        tried = subprocess.run([*command, "sh", "-c", OWN_MACHINE.replace("exec bash", "exec true"), "sh", self.top],
-                               capture_output=True, text=True, check=False)
-        if tried.returncode == 0:
-            return command
+        ways = [command]
+        with open("/proc/self/mountinfo", encoding="utf-8") as f:
+            # In a folder that chroot made the root, the root is no mount, and its propagation cannot be changed. It need not
+            # be if nothing that is mounted here is seen elsewhere.
+            if " shared:" not in f.read():
+                ways.append([*command, "--propagation", "unchanged"])
+        for way in ways:
+            tried = subprocess.run([*way, "sh", "-c", OWN_MACHINE.replace("exec bash", "exec true"), "sh", self.top],
+                                   capture_output=True, text=True, check=False)
+            if tried.returncode == 0:
+                return way
         print(f"no namespaces for the pages ({tried.stderr.strip()}): they see the /dev/shm of this machine")
         return None
 
