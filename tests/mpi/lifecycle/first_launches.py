@@ -116,7 +116,9 @@ class Scene:
         out, err = self.end(process, f"{line} did not end after Ctrl-C")
         # Launchers return before their processes have ended.
         time.sleep(1)
-        self.note(f"{line}   (Ctrl-C)", out, err, process.returncode)
+        # mpirun dies by the signal or ends itself with 1, whichever comes first. The command repeats it.
+        code = process.returncode
+        self.note(f"{line}   (Ctrl-C)", out, err, "1 or -2" if code in (1, -signal.SIGINT) else code)
 
 
 def two_launches(scene):
