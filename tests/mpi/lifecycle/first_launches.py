@@ -63,9 +63,11 @@ class Scene:
         for name in [name for name, value in environment.items() if value is None]:
             del environment[name]
         rights = {"user": self.user, "group": self.user, "extra_groups": []} if self.user is not None else {}
+        # Under nohup, and in the background of a script, Ctrl-C is ignored, and mpirun then ends in another way.
         return subprocess.Popen(["sh", "-c", line], env=environment, cwd=self.place, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-                                start_new_session=True, **rights)
+                                start_new_session=True, **rights,
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def run(self, line, shown=None, **variables):
         """Runs a line of the shell, and notes what rankweave printed."""
@@ -116,9 +118,7 @@ class Scene:
         out, err = self.end(process, f"{line} did not end after Ctrl-C")
         # Launchers return before their processes have ended.
         time.sleep(1)
-        # mpirun dies by the signal or ends itself with 1, whichever comes first. The command repeats it.
-        code = process.returncode
-        self.note(f"{line}   (Ctrl-C)", out, err, "1 or -2" if code in (1, -signal.SIGINT) else code)
+        self.note(f"{line}   (Ctrl-C)", out, err, process.returncode)
 
 
 def two_launches(scene):
