@@ -102,7 +102,7 @@ pub(crate) fn place_in_blocks(
     }
     let steps = divisions(dims, machine.dims(), traffic, FIRST);
     let contract = |graph: &Csr, cluster_of: &[u32], clusters| {
-        Contractor::default().contract(graph, cluster_of, clusters, &mut Pool::default())
+        Contractor::default().contract(graph, cluster_of, clusters, &mut Pool::default(), 1)
     };
     // The graphs of all levels, the finest first.
     let mut levels = vec![Level::finest(dims, machine)];

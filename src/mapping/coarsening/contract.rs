@@ -1,6 +1,7 @@
 //! Contraction: one vertex per cluster, parallel edges added up, inner edges dropped.
 
 use crate::mapping::engine::{Csr, Pool, refill, roomy};
+use std::ops::Range;
 
 /// No cluster.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -10,8 +11,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct SideOfCut<'a> {
     /// The contraction of the whole graph.
     pub(crate) whole: &'a Csr,
-    /// The number that every cluster of the whole has on either side; [`NONE`] if it has no vertex there.
-    pub(crate) number: &'a [[u32; 2]],
+    /// By side: the number that every cluster of the whole has there; [`NONE`] if it has no vertex there.
+    pub(crate) number: &'a [Vec<u32>; 2],
     /// Which side.
     pub(crate) side: usize,
     /// The part of the graph on this side.
@@ -22,32 +23,65 @@ pub(crate) struct SideOfCut<'a> {
     pub(crate) from: &'a [u32],
 }
 
+/// Smallest number of arcs for which a second thread is worth its start.
+const THREAD_FROM: usize = 1 << 18;
+
 /// Contraction and its buffers, kept between runs.
 #[derive(Debug, Default)]
 pub(crate) struct Contractor {
+    groups: Groups,
+    rows: Rows,
+}
+
+/// The vertices, sorted by cluster.
+#[derive(Debug, Default)]
+struct Groups {
+    /// Where the vertices of each cluster begin.
     start: Vec<u32>,
     members: Vec<u32>,
+}
+
+/// Makes the rows of contracted graphs.
+#[derive(Debug, Default)]
+struct Rows {
     /// The row that is being made: neighbours and weights. The first entry is the cluster itself.
     row: Vec<(u32, i64)>,
     /// The position at which a cluster was last written, counted over all rows. Positions before the present
     /// row are not valid any more, so nothing has to be cleared between rows.
     seen: Vec<u32>,
+    /// The position of the first entry of the next row. Every row takes one position more than it has neighbours, for
+    /// the cluster itself.
+    begin: u32,
 }
 
 impl Contractor {
-    /// Contracts `graph` by `cluster_of` (ids below `clusters`, every id in use).
+    /// Contracts `graph` by `cluster_of` (ids below `clusters`, every id in use). Of several `threads` two are used; the
+    /// answer does not depend on it.
     pub(crate) fn contract(
         &mut self,
         graph: &Csr,
         cluster_of: &[u32],
         clusters: usize,
         pool: &mut Pool,
+        threads: usize,
     ) -> Csr {
+        let halves = if threads > 1 && graph.arcs.len() >= THREAD_FROM { 2 } else { 1 };
         let mut coarse = self.begin(cluster_of, clusters, |_| true, pool, graph);
-        // Every row takes one position more than it has neighbours, for the cluster itself.
-        let mut begin = 1u32;
-        for c in 0..clusters {
-            self.row(graph, cluster_of, c, &mut begin, &mut coarse);
+        let (rows, groups) = (&mut self.rows, &self.groups);
+        let make = |rows: &mut Rows, clusters: Range<usize>, coarse: &mut Csr| {
+            clusters.for_each(|c| rows.make(graph, cluster_of, (c, groups.of(c)), coarse));
+        };
+        let middle = clusters / halves;
+        let mut second = (halves > 1).then(|| empty(clusters - middle, pool, graph, 2));
+        std::thread::scope(|scope| {
+            if let Some(second) = &mut second {
+                scope.spawn(move || make(&mut Rows::new(clusters), middle..clusters, second));
+            }
+            make(rows, 0..middle, &mut coarse);
+        });
+        if let Some(second) = second {
+            coarse.append(&second);
+            second.recycle(pool);
         }
         coarse.add_bias(graph, cluster_of);
         coarse
@@ -59,24 +93,30 @@ impl Contractor {
     pub(crate) fn inherit(&mut self, side: &SideOfCut<'_>, pool: &mut Pool) -> Option<Csr> {
         let SideOfCut { whole, number, side: s, graph, cluster_of, from } = *side;
         let clusters = from.len();
-        let is_cut = |d: usize| number[d][0] != NONE && number[d][1] != NONE;
-        let near = |c: usize| is_cut(c) || whole.arcs(c).any(|(d, _)| is_cut(d));
-        let anew: Vec<bool> = from.iter().map(|&c| near(c as usize)).collect();
+        // A cluster with vertices on both sides, and those beside it.
+        let mut anew = vec![false; clusters];
+        for (c, &parent) in from.iter().enumerate() {
+            if number[1 - s][parent as usize] != NONE {
+                anew[c] = true;
+                for (d, _) in whole.arcs(parent as usize) {
+                    if let Some(near) = anew.get_mut(number[s][d] as usize) {
+                        *near = true;
+                    }
+                }
+            }
+        }
         let count = anew.iter().filter(|&&near| near).count();
         if count * 3 > clusters {
             return None;
         }
         let mut coarse = self.begin(cluster_of, clusters, |c| anew[c as usize], pool, whole);
-        let mut begin = 1;
+        let (rows, groups) = (&mut self.rows, &self.groups);
         for (c, &parent) in from.iter().enumerate() {
             if anew[c] {
-                self.row(graph, cluster_of, c, &mut begin, &mut coarse);
+                rows.make(graph, cluster_of, (c, groups.of(c)), &mut coarse);
             } else {
-                for (d, w) in whole.arcs(parent as usize) {
-                    if number[d][s] != NONE {
-                        coarse.arcs.push(number[d][s], w);
-                    }
-                }
+                let range = whole.range(parent as usize);
+                coarse.arcs.extend_renumbered(&whole.arcs, range, &number[s]);
                 coarse.sizes.push(whole.sizes[parent as usize]);
                 coarse.end_row();
             }
@@ -84,8 +124,7 @@ impl Contractor {
         Some(coarse)
     }
 
-    /// Groups the vertices of the clusters that are `wanted`. Returns a graph without vertices, with room
-    /// for a contraction of a graph like `large`.
+    /// Groups the vertices of the clusters that are `wanted`. Returns what [`empty`] returns.
     fn begin(
         &mut self,
         cluster_of: &[u32],
@@ -94,28 +133,70 @@ impl Contractor {
         pool: &mut Pool,
         large: &Csr,
     ) -> Csr {
-        self.group(cluster_of, clusters, wanted);
-        refill(&mut self.seen, clusters, 0);
-        let room = large.arcs.len() / 2;
-        let mut offsets = roomy(clusters + 1);
-        offsets.push(0);
-        let arcs = pool.arcs(room, large.arcs.are_wide());
-        Csr { offsets, arcs, sizes: roomy(clusters), bias: Vec::new() }
+        self.groups.sort(cluster_of, clusters, wanted);
+        self.rows.forget(clusters);
+        empty(clusters, pool, large, 1)
+    }
+}
+
+/// A graph without vertices, with room for one of several equal parts of the contraction of a graph like the `large` one.
+fn empty(clusters: usize, pool: &mut Pool, large: &Csr, parts: usize) -> Csr {
+    let mut offsets = roomy(clusters + 1);
+    offsets.push(0);
+    let arcs = pool.arcs(large.arcs.len() / 2 / parts, large.arcs.are_wide());
+    Csr { offsets, arcs, sizes: roomy(clusters), bias: Vec::new() }
+}
+
+impl Groups {
+    /// The vertices of a cluster.
+    #[inline]
+    fn of(&self, c: usize) -> &[u32] {
+        &self.members[self.start[c] as usize..self.start[c + 1] as usize]
     }
 
-    /// Appends the row of cluster `c`, whose members are grouped. `begin` counts positions over all
-    /// rows, from 1 on.
+    /// Sorts the vertices of the clusters that are `wanted` by cluster.
+    #[inline]
+    fn sort(&mut self, cluster_of: &[u32], clusters: usize, wanted: impl Fn(u32) -> bool) {
+        let (start, members) = (&mut self.start, &mut self.members);
+        refill(start, clusters + 1, 0);
+        // Counted to ends; filling from behind leaves every start where it belongs.
+        cluster_of.iter().filter(|&&c| wanted(c)).for_each(|&c| start[c as usize] += 1);
+        let mut sum = 0;
+        for s in start.iter_mut() {
+            sum += *s;
+            *s = sum;
+        }
+        refill(members, sum as usize, 0);
+        for (v, &c) in cluster_of.iter().enumerate().rev().filter(|&(_, &c)| wanted(c)) {
+            start[c as usize] -= 1;
+            members[start[c as usize] as usize] = v as u32;
+        }
+    }
+}
+
+impl Rows {
+    fn new(clusters: usize) -> Self {
+        let mut rows = Rows::default();
+        rows.forget(clusters);
+        rows
+    }
+
+    /// Prepares for rows of another graph.
+    fn forget(&mut self, clusters: usize) {
+        refill(&mut self.seen, clusters, 0);
+        self.begin = 1;
+    }
+
+    /// Appends the row of cluster `c` with these `members`.
     #[inline(always)]
-    fn row(
+    fn make(
         &mut self,
         graph: &Csr,
         cluster_of: &[u32],
-        c: usize,
-        begin: &mut u32,
+        (c, members): (usize, &[u32]),
         coarse: &mut Csr,
     ) {
-        let (seen, row) = (&mut self.seen[..], &mut self.row);
-        let members = &self.members[self.start[c] as usize..self.start[c + 1] as usize];
+        let (seen, row, begin) = (&mut self.seen[..], &mut self.row, &mut self.begin);
         let most = 1 + members.iter().map(|&v| graph.degree(v as usize)).sum::<usize>();
         if row.len() <= most {
             row.resize(2 * most, (0, 0));
@@ -144,34 +225,22 @@ impl Contractor {
                 length += u32::from(!known);
             }
         }
-        let row = &row[1..length as usize];
-        row.iter().for_each(|&(d, w)| coarse.arcs.push(d, w));
+        coarse.arcs.extend(&row[1..length as usize]);
         coarse.sizes.push(size);
         coarse.end_row();
         *begin += length;
     }
-
-    /// Sorts the vertices of the clusters that are `wanted` by cluster.
-    #[inline]
-    fn group(&mut self, cluster_of: &[u32], clusters: usize, wanted: impl Fn(u32) -> bool) {
-        let (start, members) = (&mut self.start, &mut self.members);
-        refill(start, clusters + 1, 0);
-        // Counted to ends; filling from behind leaves every start where it belongs.
-        cluster_of.iter().filter(|&&c| wanted(c)).for_each(|&c| start[c as usize] += 1);
-        let mut sum = 0;
-        for s in start.iter_mut() {
-            sum += *s;
-            *s = sum;
-        }
-        refill(members, sum as usize, 0);
-        for (v, &c) in cluster_of.iter().enumerate().rev().filter(|&(_, &c)| wanted(c)) {
-            start[c as usize] -= 1;
-            members[start[c as usize] as usize] = v as u32;
-        }
-    }
 }
 
 impl Csr {
+    /// Appends the vertices of another graph. The targets of its arcs stay as they are.
+    fn append(&mut self, other: &Csr) {
+        let before = self.arcs.len() as u32;
+        self.arcs.append(&other.arcs);
+        self.offsets.extend(other.offsets.iter().skip(1).map(|end| before + end));
+        self.sizes.extend_from_slice(&other.sizes);
+    }
+
     fn add_bias(&mut self, graph: &Csr, cluster_of: &[u32]) {
         if graph.bias.is_empty() {
             return;
@@ -204,7 +273,7 @@ mod tests {
             // Twice, with what the first run leaves in the buffers.
             for seed in 0..2 {
             let (of, clusters) = clusterer.cluster(&graph, limits, &[], &mut seeded(seed));
-            let coarse = contractor.contract(&graph, &of, clusters, &mut pool);
+            let coarse = contractor.contract(&graph, &of, clusters, &mut pool, 1);
             prop_assert_eq!(coarse.total_size(), 20);
             prop_assert!(coarse.sizes.iter().all(|&s| s <= size));
             let mut between = vec![0i64; clusters * clusters];
@@ -226,6 +295,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn two_threads_contract_to_the_same_graph() {
+        let graph = crate::matrix::synthetic::pattern("rgg:60000,shuffle=1").unwrap();
+        let (graph, _) = Csr::breadth_first(&graph, |w| w as i64);
+        assert!(graph.arcs.len() >= THREAD_FROM);
+        let (mut contractor, mut pool) = (Contractor::default(), Pool::default());
+        let limits = ClusterLimits { size: 6, members: 6 };
+        let (of, clusters) = Clusterer::default().cluster(&graph, limits, &[], &mut seeded(1));
+        let [alone, shared] =
+            [1, 2].map(|threads| contractor.contract(&graph, &of, clusters, &mut pool, threads));
+        assert_eq!(
+            (&alone.offsets, &alone.arcs, &alone.sizes),
+            (&shared.offsets, &shared.arcs, &shared.sizes)
+        );
+    }
+
     /// Taken over from the whole or made anew: the same graph.
     #[test]
     fn an_inherited_contraction_equals_a_new_one() {
@@ -234,17 +319,17 @@ mod tests {
         let (mut contractor, mut pool) = (Contractor::default(), Pool::default());
         let limits = ClusterLimits { size: 4, members: 4 };
         let (of, clusters) = Clusterer::default().cluster(&graph, limits, &[], &mut seeded(1));
-        let whole = contractor.contract(&graph, &of, clusters, &mut pool);
+        let whole = contractor.contract(&graph, &of, clusters, &mut pool, 1);
         let side: Vec<u8> = (0..6000).map(|v| (v % 2) as u8).collect();
         for (side, far) in [(side, false), ((0..6000).map(|v| u8::from(v < 2999)).collect(), true)]
         {
             let parts = graph.split(&side, &mut Vec::new(), &mut pool, 1);
             for (s, part) in parts.iter().enumerate() {
-                let mut number = vec![[NONE; 2]; clusters];
+                let mut number = [(); 2].map(|()| vec![NONE; clusters]);
                 let (mut part_of, mut from) = (Vec::new(), [Vec::new(), Vec::new()]);
                 for (&c, &at) in of.iter().zip(&side) {
                     let at = usize::from(at);
-                    let id = &mut number[c as usize][at];
+                    let id = &mut number[at][c as usize];
                     if *id == NONE {
                         *id = from[at].len() as u32;
                         from[at].push(c);
@@ -254,7 +339,7 @@ mod tests {
                     }
                 }
                 let count = from[s].len();
-                let expected = contractor.contract(part, &part_of, count, &mut pool);
+                let expected = contractor.contract(part, &part_of, count, &mut pool, 1);
                 let side = SideOfCut {
                     whole: &whole,
                     number: &number,

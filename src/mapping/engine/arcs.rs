@@ -51,6 +51,50 @@ impl Arcs {
         self.list.push(Arc { target, low: weight as u32 });
     }
 
+    /// Appends arcs by target and weight.
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, arcs: &[(u32, i64)]) {
+        if self.are_wide() || arcs.iter().fold(0, |all, &(_, w)| all | w) >> 32 != 0 {
+            return arcs.iter().for_each(|&(target, weight)| self.push(target, weight));
+        }
+        self.list.extend(arcs.iter().map(|&(target, w)| Arc { target, low: w as u32 }));
+    }
+
+    /// Appends the arcs number `range` of another list, each to the new number of its target, but for targets whose number
+    /// is [`u32::MAX`].
+    #[inline(always)]
+    pub(crate) fn extend_renumbered(&mut self, from: &Arcs, range: Range<usize>, number: &[u32]) {
+        if self.are_wide() || from.are_wide() {
+            for (target, weight) in from.iter(range).filter(|&(t, _)| number[t] != u32::MAX) {
+                self.push(number[target], weight);
+            }
+            return;
+        }
+        self.list.reserve(range.len() + 1);
+        let (before, room) = (self.list.len(), self.list.spare_capacity_mut());
+        let mut end = 0;
+        for arc in &from.list[range] {
+            let target = number[arc.target as usize];
+            // Written before it is known whether the arc stays: no branch on it.
+            room[end].write(Arc { target, low: arc.low });
+            end += usize::from(target != u32::MAX);
+        }
+        // SAFETY: the first `end` elements of the room were written, within its bounds.
+        unsafe { self.list.set_len(before + end) };
+    }
+
+    /// Appends all arcs of another list.
+    pub(crate) fn append(&mut self, other: &Arcs) {
+        if self.are_wide() || other.are_wide() {
+            self.high.resize(self.list.len(), 0);
+            self.high.extend_from_slice(&other.high);
+        }
+        self.list.extend_from_slice(&other.list);
+        if self.are_wide() {
+            self.high.resize(self.list.len(), 0);
+        }
+    }
+
     /// Takes upper halves from now on; `high` is the first one that is not zero.
     #[cold]
     fn widen(&mut self, high: u32) {
@@ -172,5 +216,24 @@ mod tests {
         assert_eq!(arcs.iter(0..4).map(|(_, w)| w).collect::<Vec<_>>(), [1, 1 << 40, 1, 1]);
         arcs.set_weight(1, 9);
         assert_eq!(arcs.weight(1), 9);
+    }
+
+    #[test]
+    fn lists_of_arcs_are_appended_whether_or_not_they_are_wide() {
+        let lists: [&[(u32, i64)]; 3] = [&[(1, 5), (2, 6)], &[(3, 7 << 32), (4, 8)], &[]];
+        for (a, b) in lists.iter().flat_map(|a| lists.iter().map(move |b| (a, b))) {
+            let [mut one, mut other, mut pushed] = [(); 3].map(|()| Arcs::default());
+            one.extend(a);
+            other.extend(b);
+            one.append(&other);
+            a.iter().chain(*b).for_each(|&(target, weight)| pushed.push(target, weight));
+            assert_eq!(one, pushed);
+            let number = [9, 8, u32::MAX, 7, 6];
+            let (before, mut some) = (one.len(), one.clone());
+            some.extend_renumbered(&one, 0..before, &number);
+            let kept = one.iter(0..before).filter(|&(t, _)| t != 2);
+            let kept: Vec<_> = kept.map(|(t, w)| (number[t] as usize, w)).collect();
+            assert_eq!(some.iter(before..some.len()).collect::<Vec<_>>(), kept);
+        }
     }
 }

@@ -30,7 +30,8 @@ impl Csr {
         let mut number: Vec<u32> = roomy(n);
         number.resize(n, NONE);
         let mut csr = Csr::with_room_for(graph);
-        let mut row: Vec<(u32, i64)> = Vec::new();
+        // Number of the neighbour, and index in the row of the old graph: short rows of whole numbers are sorted fast.
+        let mut row: Vec<u64> = Vec::new();
         let mut next = 0;
         for start in 0..n {
             if number[start] != NONE || graph.degree(start) == 0 {
@@ -53,16 +54,19 @@ impl Csr {
                 next += 1;
                 // All neighbours of v have their number now or get it here, so the row is final.
                 row.clear();
-                row.extend(graph.arcs(v as usize).map(|(t, w)| {
+                row.extend((0..).zip(graph.neighbours(v as usize)).map(|(k, &t): (u64, _)| {
                     let id = &mut number[t as usize];
                     if *id == NONE {
                         *id = order.len() as u32;
                         order.push(t);
                     }
-                    (*id, weight(w))
+                    u64::from(*id) << 32 | k
                 }));
-                row.sort_unstable_by_key(|&(t, _)| t);
-                row.iter().for_each(|&(t, w)| csr.arcs.push(t, w));
+                row.sort_unstable();
+                let weights = graph.weights(v as usize);
+                for &entry in &row {
+                    csr.arcs.push((entry >> 32) as u32, weight(weights[entry as u32 as usize]));
+                }
                 csr.end_row();
             }
         }

@@ -273,7 +273,7 @@ impl Bisector {
             }
             let contracted = contracted.filter(|_| current.bias.is_empty());
             let coarse = contracted.unwrap_or_else(|| {
-                self.contractor.contract(current, &of, clusters, &mut self.pool)
+                self.contractor.contract(current, &of, clusters, &mut self.pool, self.threads)
             });
             levels.push(Level { coarse, of });
         }
@@ -325,7 +325,7 @@ impl Bisector {
     /// The best of several multilevel runs on a coarse graph. These runs cost next to nothing, and the
     /// refinement of the whole graph cannot correct a bad start.
     fn best_start(&mut self, graph: &Csr, target: i64, allowed: i64, rng: &mut Rng) -> Bisection {
-        let outer = (self.effort, self.allowed);
+        let outer = (self.effort, self.allowed, self.threads);
         self.effort = BisectEffort { starts: 1, members: outer.0.members.min(3), ..outer.0 };
         self.allowed = allowed;
         let stream = rng.fork(rng.clone().next_u64());
@@ -340,7 +340,9 @@ impl Bisector {
             let runs = (first..outer.0.starts).step_by(threads).map(run);
             runs.min_by_key(|&(excess, cut, k, _)| (excess, cut, k))
         };
+        // Each start has one thread.
         let threads = self.threads.min(outer.0.starts).max(1);
+        self.threads = 1;
         let mut found = Vec::with_capacity(threads);
         let (effort, budget) = (self.effort, self.budget.clone());
         std::thread::scope(|scope| {
@@ -357,7 +359,7 @@ impl Bisector {
             let panicked = |cause| std::panic::resume_unwind(cause);
             found.extend(others.into_iter().map(|other| other.join().unwrap_or_else(panicked)));
         });
-        (self.effort, self.allowed) = outer;
+        (self.effort, self.allowed, self.threads) = outer;
         let best = found.into_iter().flatten().min_by_key(|&(excess, cut, k, _)| (excess, cut, k));
         best.map(|(.., b)| b).unwrap_or_else(|| InOrder.bisect(graph, target, rng))
     }

@@ -42,16 +42,20 @@ impl Inheritance {
         pool: &mut Pool,
     ) -> [Option<Inheritance>; 2] {
         let mut steps = [Vec::new(), Vec::new()];
-        // The vertices of the level at hand on each side, by their numbers in the whole.
-        let mut vertices = [0, 1].map(|s: usize| Vec::with_capacity(parts[s].len()));
-        for (v, &s) in side.iter().enumerate() {
-            vertices[usize::from(s & 1)].push(v as u32);
-        }
+        // How many vertices of the level at hand are on each side, and their numbers in the whole. On the finest level,
+        // `side` says as much.
+        let mut counts = [0, 1].map(|s: usize| parts[s].len());
+        let mut vertices: Option<[Vec<u32>; 2]> = None;
         for step in self.steps {
-            if vertices.iter().any(|vertices| vertices.len() >= Self::FROM) {
-                let mut number = vec![[NONE; 2]; step.count];
-                let clusters: [(Vec<u32>, Vec<u32>); 2] =
-                    [0, 1].map(|s| renumber(&step.of, &vertices[s], &mut number, s));
+            if counts.iter().any(|&count| count >= Self::FROM) {
+                let mut number = [(); 2].map(|()| vec![NONE; step.count]);
+                let clusters = match &vertices {
+                    Some(vertices) => {
+                        [0, 1].map(|s| renumber(&step.of, &vertices[s], &mut number[s]))
+                    }
+                    None => renumber_by(side, &step.of, counts, &mut number),
+                };
+                let mut coarser = [Vec::new(), Vec::new()];
                 for (s, (of, from)) in clusters.into_iter().enumerate() {
                     let steps: &mut Vec<Step> = &mut steps[s];
                     let graph = match steps.last() {
@@ -60,7 +64,7 @@ impl Inheritance {
                     };
                     let coarse = match (&step.coarse, graph) {
                         (Some(whole), Some(graph)) if of.len() >= Self::FROM => {
-                            let (number, cluster_of, from) = (&number[..], &of[..], &from[..]);
+                            let (number, cluster_of, from) = (&number, &of[..], &from[..]);
                             let part =
                                 SideOfCut { whole, number, side: s, graph, cluster_of, from };
                             contractor.inherit(&part, pool)
@@ -70,8 +74,10 @@ impl Inheritance {
                     if of.len() >= Self::FROM {
                         steps.push(Step { of, count: from.len(), coarse });
                     }
-                    vertices[s] = from;
+                    counts[s] = from.len();
+                    coarser[s] = from;
                 }
+                vertices = Some(coarser);
             }
             step.coarse.into_iter().for_each(|coarse| coarse.recycle(pool));
         }
@@ -79,19 +85,34 @@ impl Inheritance {
     }
 }
 
-/// The clusters of some `vertices`, numbered anew as they appear, and their old numbers; notes the
-/// new numbers on side `s`.
-fn renumber(
+/// The clusters of the vertices on either side, as [`renumber`] numbers them; `counts` vertices are on each side.
+fn renumber_by(
+    side: &[u8],
     of: &[u32],
-    vertices: &[u32],
-    number: &mut [[u32; 2]],
-    s: usize,
-) -> (Vec<u32>, Vec<u32>) {
+    counts: [usize; 2],
+    number: &mut [Vec<u32>; 2],
+) -> [(Vec<u32>, Vec<u32>); 2] {
+    let mut both = counts.map(|count| (Vec::with_capacity(count), Vec::with_capacity(count / 2)));
+    for (&s, &c) in side.iter().zip(of) {
+        let s = usize::from(s & 1);
+        let (new, from) = &mut both[s];
+        let id = &mut number[s][c as usize];
+        if *id == NONE {
+            *id = from.len() as u32;
+            from.push(c);
+        }
+        new.push(*id);
+    }
+    both
+}
+
+/// The clusters of some `vertices`, numbered anew as they appear, and their old numbers. `number` is that of one side.
+fn renumber(of: &[u32], vertices: &[u32], number: &mut [u32]) -> (Vec<u32>, Vec<u32>) {
     let mut from = Vec::with_capacity(number.len() / 2 + 1);
     let mut new = Vec::with_capacity(vertices.len());
     for &v in vertices {
         let c = of[v as usize];
-        let id = &mut number[c as usize][s];
+        let id = &mut number[c as usize];
         if *id == NONE {
             *id = from.len() as u32;
             from.push(c);

@@ -16,6 +16,7 @@ mod path_table;
 mod refiner;
 mod requests;
 mod robust_tabu;
+mod surroundings;
 mod swap;
 mod swap_costs;
 
@@ -31,4 +32,5 @@ pub(crate) use nearness::{Nearness, near_of, with_near};
 pub(crate) use refiner::{Refiner, SearchSpace};
 pub(crate) use requests::ask_ahead;
 pub(crate) use robust_tabu::{FewTasks, PLACES as TABU_PLACES};
+pub(crate) use surroundings::Surroundings;
 pub(crate) use swap::SwapSearch;

@@ -7,6 +7,7 @@
 use super::near::Near;
 use super::refiner::{Refiner, SearchSpace};
 use super::requests::ask_ahead;
+use super::surroundings::Surroundings;
 use crate::mapping::engine::{Csr, Distance, EMPTY, Placement};
 use std::collections::VecDeque;
 
@@ -56,6 +57,7 @@ fn search<D: Distance, N: Near>(
     let mut queued = awake;
     let mut since_check = 0u32;
     let mut tried: Vec<*const u32> = Vec::new();
+    let mut surroundings = Surroundings::default();
     while let Some(u) = queue.pop_front() {
         ask_ahead(&queue, graph, d, near, placement);
         let u = u as usize;
@@ -74,8 +76,8 @@ fn search<D: Distance, N: Near>(
         let mut best = (0i64, p);
         let own = near.nearest(p);
         tried.clear();
-        for (x, _) in graph.arcs(u) {
-            let at = placement.place_of[x];
+        surroundings.look(graph, d, placement, u);
+        for &(at, _) in &surroundings.partners {
             let seats = near.nearest(at);
             // This group of the lowest level is the task's own, or was tried before.
             if seats.as_ptr() == own.as_ptr() || tried.contains(&seats.as_ptr()) {
@@ -93,7 +95,7 @@ fn search<D: Distance, N: Near>(
                 evaluations = evaluations.saturating_sub(1);
                 // If two tasks gain by a swap, at least one gains by its own move. The search finds
                 // the swap from that task.
-                if placement.half_delta(graph, d, u, q) > 0 {
+                if surroundings.change(d, q) > 0 {
                     if near.alike() {
                         break;
                     }

@@ -4,7 +4,7 @@
 use super::{NONE, OldPlaces};
 use crate::mapping::Budget;
 use crate::mapping::engine::{Distance, Placement, Prepared};
-use crate::mapping::refinement::{Near, ask_ahead, with_near};
+use crate::mapping::refinement::{Near, Surroundings, ask_ahead, with_near};
 use std::collections::VecDeque;
 
 /// Every task on its previous slot where that is possible, the others where they are nearest to their
@@ -101,6 +101,7 @@ impl PricedSearch<'_, '_, '_> {
         let mut tries = 1000 * n as u64;
         let (mut visits, mut change) = (0u32, 0);
         let mut tried: Vec<*const u32> = Vec::new();
+        let mut surroundings = Surroundings::default();
         while let Some(u) = queue.pop_front() {
             ask_ahead(&queue, graph, d, near, placement);
             let u = u as usize;
@@ -119,7 +120,8 @@ impl PricedSearch<'_, '_, '_> {
             let own_slot = (home != NONE).then_some(home);
             let own = near.nearest(p);
             tried.clear();
-            let around = graph.arcs(u).map(|(t, _)| near.nearest(placement.place_of[t]));
+            surroundings.look(graph, d, placement, u);
+            let around = surroundings.partners.iter().map(|&(at, _)| near.nearest(at));
             for seats in around.chain(own_slot.as_ref().map(std::slice::from_ref)) {
                 // These places are around the task itself, or were tried before.
                 if near.alike()
@@ -135,7 +137,7 @@ impl PricedSearch<'_, '_, '_> {
                     }
                     tries = tries.saturating_sub(1);
                     let moves = old.left(task, q) - old.left(task, p);
-                    let half = i128::from(placement.half_delta(graph, d, u, q))
+                    let half = i128::from(surroundings.change(d, q))
                         + i128::from(price) * i128::from(moves);
                     // If two tasks gain by a swap, at least one gains by its own move.
                     if half > 0 {

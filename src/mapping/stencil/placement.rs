@@ -87,7 +87,7 @@ impl Machine<'_, '_, '_> {
         }
         let part_of: Vec<u32> = place_of.iter().map(|&p| group_of[p as usize]).collect();
         let (mut contractor, mut pool) = (Contractor::default(), Pool::default());
-        let mut graph = contractor.contract(&prepared.graph, &part_of, groups.len(), &mut pool);
+        let mut graph = contractor.contract(&prepared.graph, &part_of, groups.len(), &mut pool, 1);
         graph.sizes.fill(1);
         let codes = groups.iter().map(|group| self.code(group.places[0])).collect();
         let rng = prepared.rng.fork(0x90d1);

@@ -30,7 +30,7 @@ pub(super) fn settle(job: &LeftoverJob, asked: Option<&Store>, action: Action) -
         }
     };
     let outcome = job.recover(&store, &node_name(), choice, since_1970().as_secs())?;
-    eprintln!("rankweave: {}", sentence(job, &outcome));
+    eprintln!("rankweave: {}", sentence(job, &outcome, choice.force));
     let found = outcome.tasks_found();
     let unfinished = outcome.record.unfinished.unwrap_or_default();
     let result = json!({
@@ -63,8 +63,8 @@ pub(super) fn id(job: &LeftoverJob) -> String {
     format!("{:016x}", job.job.id)
 }
 
-/// The outcome of a job, in one line.
-fn sentence(job: &LeftoverJob, outcome: &Recovery) -> String {
+/// The outcome of a job, in one line. `forced`: the user wants an older record to be replaced.
+fn sentence(job: &LeftoverJob, outcome: &Recovery, forced: bool) -> String {
     let record = &outcome.record;
     let unfinished = record.unfinished.clone().unwrap_or_default();
     let total: u64 = record.launch.total_bytes;
@@ -98,9 +98,15 @@ fn sentence(job: &LeftoverJob, outcome: &Recovery) -> String {
         text.push_str(&format!(" ({}); try: run 'rankweave recover' on their nodes, too", missing));
     }
     if outcome.saved.is_none() {
-        text.push_str(
-            "; the store has a newer or more complete record, which was not replaced; try: use --force",
-        );
+        text.push_str(match forced {
+            true => {
+                "; the store has a record of this job with all tasks, which one with fewer never replaces; try: \
+                 rankweave list"
+            }
+            false => {
+                "; the store has a newer or more complete record, which was not replaced; try: use --force"
+            }
+        });
     }
     text
 }

@@ -39,8 +39,10 @@ directory of its node (RANKWEAVE_SPILL). This file outlives the process.
 The files of a job are joined into a record, which is stored under the key of the job. Then they \
 are removed. If the job ran on several nodes, run this command on each of them, with the same \
 store: the counts of a node wait in the store for those of the others. The record says which \
-tasks are missing. Not each node makes a record anew: one does at a time, of more than 32 nodes only some, and \
-the last one. A launch uses it to reorder only if no task is missing.
+tasks are missing. A launch uses it to reorder only if no task is missing.
+
+Only one node at a time makes the record, from all counts that wait in the store. If there are more than 32 \
+nodes, most nodes only store their counts. The node that stores the last counts always makes the record.
 
 If a store refused a record at the end of a program (no space, no permission), the record waits \
 in the same directories. It is then stored in the store that refused it, even if RANKWEAVE_STORE \
