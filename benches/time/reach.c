@@ -21,8 +21,8 @@
 /* Rounds of an annealing; states that are kept; proposals after which the search looks for the slowest links again;
  * most draws of a round; and simulations of each state in the last choice. */
 enum { ROUNDS = 12, KEPT = 512, REFRESH = 8, DRAWS = 1024, CHECKS = 12 };
-/* Two ways to anneal: what is accepted in the first round, as a part of the mean, and how much the mean load of all links
- * counts then beside the largest one. The first stays close to short ways, the second leaves them. */
+/* Two ways to anneal: what is accepted in the first round, as a part of the mean, and how much the mean load of all
+ * links counts then beside the largest one. The first stays close to short ways, the second leaves them. */
 static const double HEAT[] = {0.003, 0.03}, LITTLE[] = {3, 0.2};
 enum { COLD = 2 };
 /* What is left of the heat in the last round, and how much the mean load counts there. */
@@ -314,8 +314,8 @@ static int choose_by_time(void)
     return 1;
 }
 
-/* Anneals from a mapping in one of the two ways: `proposals` in all, with `draws` in each round. The last way is cold, for
- * what is good. */
+/* Anneals from a mapping in one of the two ways: `proposals` in all, with `draws` in each round. The last way is cold,
+ * for what is good. */
 static void anneal(const int *from, long proposals, int draws, int way)
 {
     static uint64_t luck = 1, first = TRAINING;
@@ -332,8 +332,8 @@ static void anneal(const int *from, long proposals, int draws, int way)
     }
 }
 
-/* Anneals from each mapping, and from the best state again, colder and with more draws. Where ways adapt, the time differs
- * from the largest load by a few per cent, so it anneals once more by the time. Prints the best state. */
+/* Anneals from each mapping, and from the best state again, colder and with more draws. Where ways adapt, the time
+ * differs from the largest load by a few per cent, so it anneals once more by the time. Prints the best state. */
 static void search(long proposals, int draws)
 {
     now.limit = host_limit();
@@ -344,6 +344,10 @@ static void search(long proposals, int draws)
     anneal(kept[0].place, proposals / 2, 4 * draws, COLD);
     if (net.kind != HASH) {
         choose(24, 12 * draws, CHOICE);
+        /* What was given may have a larger load and yet a shorter time. */
+        for (int m = 0; m < mappings; m++)
+            keep(mapping[m]);
+        choose(KEPT, 12 * draws, CHOICE);
         now.timed = choose_by_time();
     }
     if (now.timed)
