@@ -7,6 +7,7 @@ A network that adapts divides each flow into parts, which choose their ways one 
 sees the bytes that those before it put on the links. Parts of a flow that take the same way are one.
 """
 
+import functools
 import random
 
 # Parts of a flow on networks that adapt.
@@ -46,20 +47,25 @@ class Torus(Network):
     def __init__(self, routing):
         self.routing, self.adaptive = routing, routing == "adaptive"
 
+    def hops(self, x, y):
+        """The links that a part at x can take to y."""
+        hops = []
+        for k, d in enumerate(self.dims):
+            up = (y[k] - x[k]) % d
+            if up and up <= d - up:
+                hops.append((tuple(x), k, 1))
+            if up and up >= d - up and (self.adaptive or up > d - up):
+                hops.append((tuple(x), k, -1))
+            if hops and not self.adaptive:
+                break
+        return hops
+
     def way(self, a, b, load, r):
         """Along one dimension after another, halfway round upwards; or hop by hop over the free link of the next hops."""
         x, y = ([s // 16, s // 4 % 4, s % 4] for s in (a, b))
         links = []
         while x != y:
-            hops = []
-            for k, d in enumerate(self.dims):
-                up = (y[k] - x[k]) % d
-                if up and up <= d - up:
-                    hops.append((tuple(x), k, 1))
-                if up and up >= d - up and (self.adaptive or up > d - up):
-                    hops.append((tuple(x), k, -1))
-                if hops and not self.adaptive:
-                    break
+            hops = self.hops(x, y)
             link = min(hops, key=lambda l: (load.get(l, 0), r.random())) if self.adaptive else hops[0]
             links.append(link)
             x[link[1]] = (x[link[1]] + link[2]) % self.dims[link[1]]
@@ -72,10 +78,13 @@ class FatTree(Network):
     spec, routing, scotch = "fattree:8:4:2@2:2", "ecmp", "tree:8:4:2@2:4:6"
 
     def way(self, a, b, load, r):
-        la, lb = a // 8, b // 8
-        if la == lb:
+        if a // 8 == b // 8:
             return [("up", a), ("down", b)]
-        s, c = r.randrange(4), r.randrange(2)
+        return self.through(a, b, r.randrange(4), r.randrange(2))
+
+    def through(self, a, b, s, c):
+        """The way over uplink s of the leaf switch, and c of the switch there."""
+        la, lb = a // 8, b // 8
         top = [("pod", la // 4, s, c), ("to pod", lb // 4, s, c)] if la // 4 != lb // 4 else []
         return [("up", a), ("leaf", la, s), *top, ("to leaf", lb, s), ("down", b)]
 
@@ -108,17 +117,24 @@ class Dragonfly(Network):
             links += [("global", g, h)] + ([("local", h, into, s)] if into != s else [])
         return links
 
-    def way(self, a, b, load, r):
+    @functools.cache
+    def ways(self, a, b):
+        """The shortest way, and those over another router of the group or over another group."""
         ra, rb = ((s // self.hosts // self.routers, s // self.hosts % self.routers) for s in (a, b))
         whole = lambda stops: [("up", a), *self.between(stops), ("down", b)]
-        best = whole([ra, rb])
         if not self.adaptive or ra == rb:
-            return best
+            return whole([ra, rb]), []
         if ra[0] == rb[0]:
             others = [(ra[0], s) for s in range(self.routers) if s not in (ra[1], rb[1])]
         else:
             others = [(g, self.gate(g, ra[0])) for g in range(self.groups) if g not in (ra[0], rb[0])]
-        longer = [whole([ra, stop, rb]) for stop in r.sample(others, min(4, len(others)))]
+        return whole([ra, rb]), [whole([ra, stop, rb]) for stop in others]
+
+    def way(self, a, b, load, r):
+        best, others = self.ways(a, b)
+        if not others:
+            return best
+        longer = r.sample(others, min(4, len(others)))
         # UGAL: a longer way where its queue times its length is smaller. The links of the hosts are on all ways.
         queue = lambda links: max((load.get(l, 0) / self.width(l) for l in links[1:-1]), default=0)
         other = min(longer, key=queue)
