@@ -83,7 +83,11 @@ impl Effort {
                     },
                     hurried: n > LARGE,
                     inherits: n > LARGE,
-                    ..bisect(1, 2, 2, 0)
+                    ..match (tree, n) {
+                        (true, 0..=512) => bisect(4, 4, 2, 0),
+                        (true, 513..=8192) => bisect(2, 2, 2, 0),
+                        _ => bisect(1, 2, 2, 0),
+                    }
                 },
                 anneal_steps,
                 hot,
@@ -98,7 +102,8 @@ impl Effort {
             },
             Preset::Default => Effort {
                 bisect: match n {
-                    0..=8192 => bisect(3, 4, 4, 3),
+                    // The answer of `fast` is one more run.
+                    0..=8192 => bisect(3, 4, 4, if tree { 2 } else { 3 }),
                     // Starts on a coarse graph cost little and find more than one deep run.
                     8193..=65_536 => BisectEffort { starts: 4, share: 4, ..bisect(2, 4, 3, 1) },
                     65_537..=LARGE => BisectEffort { starts: 4, share: 8, ..bisect(2, 4, 3, 1) },
@@ -146,12 +151,15 @@ impl Effort {
 fn anneal_steps(preset: Preset, metric: Metric, n: u64) -> u64 {
     match preset {
         Preset::Fast => match (metric, n) {
+            (Metric::Tree, 0..=512) => 30_000,
+            // It finds least where there are about a thousand tasks.
+            (Metric::Tree, 1025..=8192) => 20_000,
             (Metric::Axes, 0..=8192) => 600 * n,
             (Metric::Other, 0..=8192) => 300 * n,
             _ => 0,
         },
         Preset::Default => match (metric, n) {
-            (Metric::Tree, 0..=8192) => 140_000 + 100 * n,
+            (Metric::Tree, 0..=8192) => 110_000 + 80 * n,
             (Metric::Axes, 0..=512) => 40_000 * n,
             (Metric::Axes, 513..=1024) => 14_000_000,
             (Metric::Axes, 0..=8192) => 6_000_000 + 5500 * n,

@@ -72,6 +72,18 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
         self.list.iter().any(|c| self.prepared.is_least(self.prepared.cost(&c.place_of)))
     }
 
+    /// True on a tree if a search takes a few milliseconds only, or if the tasks form a grid with diagonals: boxes are
+    /// seldom the best for such a grid.
+    pub(super) fn are_worth_a_search(&self) -> bool {
+        /// Tasks up to which a search takes so long.
+        const FEW: usize = 512;
+        let graph = &self.prepared.graph;
+        let has_diagonals =
+            |shape: &GridShape| graph.arcs.len() > 2 * shape.dims.len() * graph.len();
+        let by_shape = graph.len() <= FEW || self.detected.as_ref().is_some_and(has_diagonals);
+        self.prepared.tree.is_some() && by_shape
+    }
+
     /// True if a placement by the stencil alone is better than all other candidates.
     pub(super) fn are_beaten_by_stencil(&self) -> bool {
         self.by_stencil.as_ref().is_some_and(|by_stencil| {

@@ -55,7 +55,8 @@ impl<'a, 'p, 'q> Candidates<'a, 'p, 'q> {
         let offers = &mut self.offers;
         offers.set_preset(preset);
         // Where the placement by the stencil beats the boxes, a search may beat them too.
-        let fast = offers.prepared.graph.len() > 4096 || preset == Preset::Fast;
+        let many = offers.prepared.graph.len() > 4096;
+        let fast = many || (preset == Preset::Fast && !offers.are_worth_a_search());
         let by_shape = offers.list.len();
         if self.reached || (by_shape > 0 && fast && !offers.are_beaten_by_stencil()) {
             return (offers.list.clone(), offers.effort);
