@@ -65,23 +65,22 @@ impl Contractor {
         pool: &mut Pool,
         threads: usize,
     ) -> Csr {
-        let halves = if threads > 1 && graph.arcs.len() >= THREAD_FROM { 2 } else { 1 };
         let mut coarse = self.begin(cluster_of, clusters, |_| true, pool, graph);
         let (rows, groups) = (&mut self.rows, &self.groups);
         let make = |rows: &mut Rows, clusters: Range<usize>, coarse: &mut Csr| {
             clusters.for_each(|c| rows.make(graph, cluster_of, (c, groups.of(c)), coarse));
         };
-        let middle = clusters / halves;
-        let mut second = (halves > 1).then(|| empty(clusters - middle, pool, graph, 2));
-        std::thread::scope(|scope| {
-            if let Some(second) = &mut second {
-                scope.spawn(move || make(&mut Rows::new(clusters), middle..clusters, second));
-            }
-            make(rows, 0..middle, &mut coarse);
-        });
-        if let Some(second) = second {
+        if threads > 1 && graph.arcs.len() >= THREAD_FROM {
+            let middle = clusters / 2;
+            let mut second = empty(clusters - middle, pool, graph, 2);
+            std::thread::scope(|scope| {
+                scope.spawn(|| make(&mut Rows::new(clusters), middle..clusters, &mut second));
+                make(rows, 0..middle, &mut coarse);
+            });
             coarse.append(&second);
             second.recycle(pool);
+        } else {
+            make(rows, 0..clusters, &mut coarse);
         }
         coarse.add_bias(graph, cluster_of);
         coarse

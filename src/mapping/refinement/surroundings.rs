@@ -38,3 +38,35 @@ impl Surroundings {
         cost_there.sum::<i64>() - self.cost
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::engine::Scale;
+    use crate::matrix::Graph;
+    use proptest::prelude::*;
+
+    struct Row;
+
+    impl Distance for Row {
+        fn between(&self, a: u32, b: u32) -> i64 {
+            i64::from(a.abs_diff(b))
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn changes_are_those_of_the_placement(
+            edges in prop::collection::vec((0u32..8, 0u32..8, 1u64..100), 1..30), task in 0usize..8)
+        {
+            let graph = Csr::from_graph(&Graph::from_edges(8, &edges), Scale::new(1 << 20, 100));
+            let placement = Placement::new((0..8).map(|v| v * 3 % 10).collect(), 10);
+            let mut surroundings = Surroundings::default();
+            surroundings.look(&graph, &Row, &placement, task);
+            for q in 0..10 {
+                let expected = placement.half_delta(&graph, &Row, task, q);
+                prop_assert_eq!(surroundings.change(&Row, q), expected);
+            }
+        }
+    }
+}
