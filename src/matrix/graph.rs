@@ -5,6 +5,7 @@
 
 use super::SparseMatrix;
 use crate::base::compressed_rows;
+use crate::base::memory::roomy;
 use serde::{Deserialize, Serialize};
 
 /// Undirected weighted graph in compressed rows: every edge is stored at both ends, no self loops.
@@ -25,9 +26,9 @@ impl Graph {
     /// bytes, half a byte that remains of a pair is rounded up.
     pub fn from_traffic(matrix: &SparseMatrix) -> Self {
         let mut graph = Graph {
-            offsets: Vec::with_capacity(matrix.tasks() + 1),
-            neighbours: Vec::with_capacity(matrix.pairs()),
-            weights: Vec::with_capacity(matrix.pairs()),
+            offsets: roomy(matrix.tasks() + 1),
+            neighbours: roomy(matrix.pairs()),
+            weights: roomy(matrix.pairs()),
         };
         graph.offsets.push(0);
         match matrix.is_symmetric() {
@@ -81,7 +82,8 @@ impl Graph {
         let ends = edges.iter().filter(keep).flat_map(|&(i, j, _)| [i as usize, j as usize]);
         let offsets = compressed_rows::offsets(vertices, ends);
         let mut cursor = offsets.clone();
-        let mut arcs = vec![(0u32, 0u64); offsets[vertices]];
+        let mut arcs: Vec<(u32, u64)> = roomy(offsets[vertices]);
+        arcs.resize(offsets[vertices], (0, 0));
         for &(i, j, w) in edges.iter().filter(keep) {
             arcs[cursor[i as usize]] = (j, w);
             cursor[i as usize] += 1;
@@ -89,9 +91,9 @@ impl Graph {
             cursor[j as usize] += 1;
         }
         let mut graph = Graph {
-            offsets: Vec::with_capacity(vertices + 1),
-            neighbours: Vec::with_capacity(arcs.len()),
-            weights: Vec::with_capacity(arcs.len()),
+            offsets: roomy(vertices + 1),
+            neighbours: roomy(arcs.len()),
+            weights: roomy(arcs.len()),
         };
         graph.offsets.push(0);
         for v in 0..vertices {

@@ -258,6 +258,7 @@ mod tests {
     use crate::mapping::engine::{Scale, seeded};
     use crate::matrix::Graph;
     use proptest::prelude::*;
+    use std::borrow::Cow;
 
     proptest! {
         /// Sizes add up, limits hold, and the weight between clusters is what was between them.
@@ -322,7 +323,7 @@ mod tests {
         let side: Vec<u8> = (0..6000).map(|v| (v % 2) as u8).collect();
         for (side, far) in [(side, false), ((0..6000).map(|v| u8::from(v < 2999)).collect(), true)]
         {
-            let parts = graph.split(&side, &mut Vec::new(), &mut pool, 1);
+            let parts = Csr::split(Cow::Borrowed(&graph), &side, &mut Vec::new(), &mut pool, 1);
             for (s, part) in parts.iter().enumerate() {
                 let mut number = [(); 2].map(|()| vec![NONE; clusters]);
                 let (mut part_of, mut from) = (Vec::new(), [Vec::new(), Vec::new()]);

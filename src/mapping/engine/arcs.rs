@@ -150,6 +150,34 @@ impl Arcs {
         FreeArcs { list, high }
     }
 
+    /// Moves the arcs number `range` to `end` and after it, as [`FreeArcs::put`] writes them to another list; the new end.
+    /// `end` is at most the begin of the range, so no arc is lost that was not moved before.
+    #[inline(always)]
+    pub(super) fn put_before(
+        &mut self,
+        range: Range<usize>,
+        (number, own, limit): (&[u32], u32, u32),
+        mut end: usize,
+    ) -> usize {
+        for k in range {
+            let arc = self.list[k];
+            let to = number[arc.target as usize];
+            // Written before it is known whether the arc stays: no branch on it.
+            self.list[end] = Arc { target: to & (limit - 1), low: arc.low };
+            if let Some(&high) = self.high.get(k) {
+                self.high[end] = high;
+            }
+            end += usize::from((to ^ own) < limit);
+        }
+        end
+    }
+
+    /// Leaves the first `count` arcs only.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.list.truncate(count);
+        self.high.truncate(count);
+    }
+
     /// Takes over the arcs that were written to the room of an empty list.
     ///
     /// # Safety

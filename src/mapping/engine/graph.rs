@@ -3,6 +3,7 @@
 use super::arcs::{Arcs, FreeArcs};
 use super::{Pool, ask_for, roomy};
 use crate::matrix::Graph;
+use std::borrow::Cow;
 
 /// By how many bits weights and distances of the input are shifted for the search.
 ///
@@ -168,15 +169,32 @@ impl Csr {
         sub
     }
 
-    /// The subgraphs of the vertices on side 0 and on side 1, each in ascending order, without bias.
+    /// The subgraphs of the vertices on side 0 and on side 1, each in ascending order, without bias. A graph that is
+    /// owned goes, and one of its parts gets its memory.
     /// `number` is scratch; `pool` has the memory; of several `threads` two are used.
     pub(crate) fn split(
-        &self,
+        graph: Cow<'_, Csr>,
         side: &[u8],
         number: &mut Vec<u32>,
         pool: &mut Pool,
         threads: usize,
     ) -> [Csr; 2] {
+        let has_threads = threads > 1 && graph.len() >= THREAD_FROM;
+        match graph {
+            Cow::Owned(graph) if !has_threads => graph.into_parts(side, number, pool),
+            graph => {
+                let parts = graph.parts(side, number, pool, has_threads);
+                if let Cow::Owned(graph) = graph {
+                    graph.recycle(pool);
+                }
+                parts
+            }
+        }
+    }
+
+    /// Writes the number of every vertex in its part to `number`, with the bit [`SIDE`] for side 1. Returns the
+    /// vertices of both parts, and the arcs that begin there.
+    fn number_by(&self, side: &[u8], number: &mut Vec<u32>) -> ([u32; 2], [usize; 2]) {
         let (mut counts, mut arcs) = ([0u32; 2], [0usize; 2]);
         number.clear();
         number.extend(side.iter().zip(self.offsets.windows(2)).map(|(&s, range)| {
@@ -185,25 +203,71 @@ impl Csr {
             arcs[s] += (range[1] - range[0]) as usize;
             (counts[s] - 1) | (s as u32 * SIDE)
         }));
-        let mut parts = [0, 1].map(|s| Csr {
-            offsets: roomy(counts[s] as usize + 1),
-            arcs: pool.arcs(arcs[s], self.arcs.are_wide()),
-            sizes: roomy(counts[s] as usize),
-            bias: Vec::new(),
-        });
-        if threads > 1 && self.len() >= THREAD_FROM {
-            let number = &number[..];
-            let [part_0, part_1] = &mut parts;
+        (counts, arcs)
+    }
+
+    /// No vertex, and room for some vertices and arcs.
+    fn with_room(vertices: u32, arcs: Arcs) -> Csr {
+        let vertices = vertices as usize;
+        let mut csr =
+            Csr { offsets: roomy(vertices + 1), arcs, sizes: roomy(vertices), bias: Vec::new() };
+        csr.offsets.push(0);
+        csr
+    }
+
+    /// [`Self::split`] for a graph that goes. The part of side 0 is made where the graph was: fewer pages of memory are
+    /// touched.
+    fn into_parts(self, side: &[u8], number: &mut Vec<u32>, pool: &mut Pool) -> [Csr; 2] {
+        let (counts, room) = self.number_by(side, number);
+        let Csr { mut offsets, mut arcs, mut sizes, .. } = self;
+        let wide = arcs.are_wide();
+        let mut part_1 = Csr::with_room(counts[1], pool.arcs(room[1], wide));
+        let mut free = part_1.arcs.free();
+        let (mut begin, mut kept, mut ends) = (0usize, 0usize, [0usize; 2]);
+        for (v, &own) in number.iter().enumerate() {
+            let (range, size) = (begin..offsets[v + 1] as usize, sizes[v]);
+            begin = range.end;
+            if own & SIDE == 0 {
+                ends[0] = arcs.put_before(range, (number, own, SIDE), ends[0]);
+                sizes[kept] = size;
+                kept += 1;
+                offsets[kept] = ends[0] as u32;
+            } else {
+                ends[1] = free.put(&arcs, range, (number, own, SIDE), ends[1]);
+                part_1.offsets.push(ends[1] as u32);
+                part_1.sizes.push(size);
+            }
+        }
+        // SAFETY: `put` wrote the first `ends[1]` arcs, which is within their room: it is checked at every write.
+        unsafe { part_1.arcs.take(ends[1], wide) };
+        offsets.truncate(kept + 1);
+        sizes.truncate(kept);
+        arcs.truncate(ends[0]);
+        [Csr { offsets, arcs, sizes, bias: Vec::new() }, part_1]
+    }
+
+    /// [`Self::split`] for a graph that stays.
+    fn parts(
+        &self,
+        side: &[u8],
+        number: &mut Vec<u32>,
+        pool: &mut Pool,
+        has_threads: bool,
+    ) -> [Csr; 2] {
+        let (counts, room) = self.number_by(side, number);
+        let wide = self.arcs.are_wide();
+        let mut parts = [0, 1].map(|s| Csr::with_room(counts[s], pool.arcs(room[s], wide)));
+        let number = &number[..];
+        let [part_0, part_1] = &mut parts;
+        if has_threads {
             std::thread::scope(|scope| {
                 scope.spawn(|| self.extract(number, SIDE, part_1));
                 self.extract(number, 0, part_0);
             });
             return parts;
         }
-        let mut open = parts.each_mut().map(|part| {
-            part.offsets.push(0);
-            (part.arcs.free(), &mut part.offsets, &mut part.sizes)
-        });
+        let mut open =
+            parts.each_mut().map(|part| (part.arcs.free(), &mut part.offsets, &mut part.sizes));
         let mut ends = [0usize; 2];
         for (v, (&own, &size)) in number.iter().zip(&self.sizes).enumerate() {
             let s = (own >> 31) as usize;
@@ -215,7 +279,7 @@ impl Csr {
         for (part, end) in parts.iter_mut().zip(ends) {
             // SAFETY: `inner_arcs` wrote the first `end` arcs, which is within their room: it is checked at
             // every write.
-            unsafe { part.arcs.take(end, self.arcs.are_wide()) };
+            unsafe { part.arcs.take(end, wide) };
         }
         parts
     }
@@ -236,7 +300,6 @@ impl Csr {
     /// Fills the subgraph of one side, which is empty and has room for all arcs of its vertices.
     /// `number` as in [`Self::split`].
     fn extract(&self, number: &[u32], side: u32, part: &mut Csr) {
-        part.offsets.push(0);
         let mut arcs = part.arcs.free();
         let mut end = 0usize;
         for (v, (&own, &size)) in number.iter().zip(&self.sizes).enumerate() {
@@ -274,17 +337,27 @@ mod tests {
         let graph = crate::matrix::synthetic::pattern("rgg:200,shuffle=1").unwrap();
         let csr = Csr::from_graph(&graph, Scale::new(graph.total_weight(), 1));
         let side: Vec<u8> = (0..200).map(|v| u8::from(v % 3 == 0)).collect();
-        let by = |threads| csr.split(&side, &mut Vec::new(), &mut Pool::default(), threads);
-        let mut local = vec![u32::MAX; 200];
-        let (alone, shared) = (by(1), by(2));
-        for (s, part) in alone.iter().enumerate().chain(shared.iter().enumerate()) {
-            let members: Vec<u32> =
-                (0..200).filter(|&v| usize::from(side[v as usize]) == s).collect();
-            let expected = csr.subgraph(&members, &mut local);
-            assert_eq!(
-                (&part.offsets, &part.arcs, &part.sizes),
-                (&expected.offsets, &expected.arcs, &expected.sizes)
-            );
+        // The weights of every third vertex's arcs need more than 32 bits.
+        let mut wide = csr.clone();
+        for v in (0..200).step_by(3) {
+            csr.range(v).for_each(|k| wide.arcs.set_weight(k, v as i64 + (1 << 40)));
+        }
+        for graph in [csr, wide] {
+            let by = |graph, threads| {
+                Csr::split(graph, &side, &mut Vec::new(), &mut Pool::default(), threads)
+            };
+            let (lent, given) = (|| Cow::Borrowed(&graph), || Cow::Owned(graph.clone()));
+            let mut local = vec![u32::MAX; 200];
+            for parts in [by(lent(), 1), by(lent(), 2), by(given(), 1), by(given(), 2)] {
+                for (s, part) in parts.iter().enumerate() {
+                    let members: Vec<u32> =
+                        (0..200).filter(|&v| usize::from(side[v as usize]) == s).collect();
+                    let expected = graph.subgraph(&members, &mut local);
+                    let arcs = |csr: &Csr, v| csr.arcs(v).collect::<Vec<_>>();
+                    assert_eq!((&part.offsets, &part.sizes), (&expected.offsets, &expected.sizes));
+                    assert!((0..part.len()).all(|v| arcs(part, v) == arcs(&expected, v)));
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use crate::mapping::coarsening::{ClusterLimits, Clusterer, Contractor};
 use crate::mapping::engine::{Bisection, Csr, Pool, Rng};
 use crate::mapping::initial::{Growing, InOrder, InitialBisection};
 use crate::mapping::refinement::{BisectionRefiner, Fm, FmLimits, Unrefined};
+use std::borrow::Cow;
 
 /// How much work one bisection may take.
 #[derive(Debug, Clone, Copy)]
@@ -134,8 +135,12 @@ impl Bisector {
 
     /// The two subgraphs of the graph that was bisected last, each with the coarsening that its own
     /// bisection may take over, where it is worth using it again.
-    pub(crate) fn split(&mut self, graph: &Csr, side: &[u8]) -> [(Csr, Option<Inheritance>); 2] {
-        let parts = graph.split(side, &mut self.scratch, &mut self.pool, self.threads);
+    pub(crate) fn split(
+        &mut self,
+        graph: Cow<'_, Csr>,
+        side: &[u8],
+    ) -> [(Csr, Option<Inheritance>); 2] {
+        let parts = Csr::split(graph, side, &mut self.scratch, &mut self.pool, self.threads);
         let left = match self.left.take() {
             Some(left) => left.split(side, &parts, &mut self.contractor, &mut self.pool),
             None => [None, None],

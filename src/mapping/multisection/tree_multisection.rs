@@ -72,23 +72,28 @@ struct Part<'a> {
 impl Run<'_> {
     /// Splits a part among the groups below it.
     fn group(&self, mut part: Part<'_>, bisector: &mut Bisector, threads: usize) {
-        let (lo, hi) = (part.lo, part.lo + part.members.len());
-        let mut ends = vec![hi];
-        while part.level < self.places.shifts.len() {
-            ends = self.places.children(lo, hi, part.level);
-            part.level += 1;
-            if ends.len() > 1 {
-                break;
-            }
-        }
-        let single = ends.len() == part.members.len();
-        if ends.len() <= 1 || single {
+        let (ends, level) = self.below(part.lo, part.lo + part.members.len(), part.level);
+        if ends.is_empty() {
             part.out.copy_from_slice(&part.members);
             recycle(part.graph, bisector);
             self.report(part.members.len() as u64, &bisector.budget);
             return;
         }
+        part.level = level;
         self.split(part, &ends, bisector, threads);
+    }
+
+    /// Where the groups end that the places `lo..hi` of one group above `level` are divided into, and the level below
+    /// them. No ends if all these places are alike.
+    fn below(&self, lo: usize, hi: usize, mut level: usize) -> (Vec<usize>, usize) {
+        while level < self.places.shifts.len() {
+            let ends = self.places.children(lo, hi, level);
+            level += 1;
+            if ends.len() > 1 {
+                return (if ends.len() == hi - lo { Vec::new() } else { ends }, level);
+            }
+        }
+        (Vec::new(), level)
     }
 
     /// Reports that more tasks have their place; a few hundred reports in all.
@@ -113,9 +118,18 @@ impl Run<'_> {
         bisector.inherited = left;
         bisector.threads = threads;
         let b = bisector.bisect(&graph, (at - lo) as i64, &mut rng);
-        let [(sub_0, left_0), (sub_1, left_1)] = bisector.split(&graph, &b.side);
-        recycle(graph, bisector);
-        let (sub_0, sub_1) = (Cow::Owned(sub_0), Cow::Owned(sub_1));
+        let (ends_0, ends_1) = ends.split_at(cut);
+        let is_last =
+            |ends: &[usize], lo, hi| ends.len() == 1 && self.below(lo, hi, level).0.is_empty();
+        let [(sub_0, left_0), (sub_1, left_1)] =
+            match is_last(ends_0, lo, at) && is_last(ends_1, at, hi) {
+                // Where no part is split again, none needs its graph.
+                true => {
+                    recycle(graph, bisector);
+                    [(); 2].map(|()| (Csr::default(), None))
+                }
+                false => bisector.split(graph, &b.side),
+            };
         let mut tasks = [Vec::with_capacity(at - lo), Vec::with_capacity(hi - at)];
         for (&task, &side) in members.iter().zip(&b.side) {
             tasks[usize::from(side & 1)].push(task);
@@ -123,7 +137,7 @@ impl Run<'_> {
         let [tasks_0, tasks_1] = tasks;
         drop((b, members));
         let (out_0, out_1) = out.split_at_mut(at - lo);
-        let (ends_0, ends_1) = ends.split_at(cut);
+        let (sub_0, sub_1) = (Cow::Owned(sub_0), Cow::Owned(sub_1));
         let part_0 = Part { graph: sub_0, members: tasks_0, left: left_0, lo, level, out: out_0 };
         let part_1 =
             Part { graph: sub_1, members: tasks_1, left: left_1, lo: at, level, out: out_1 };

@@ -110,3 +110,65 @@ fn sentence(job: &LeftoverJob, outcome: &Recovery, forced: bool) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
+    use crate::store::{Launch, Record, Unfinished};
+    use std::path::PathBuf;
+
+    /// A job of four tasks that was killed, with these tasks missing, and where its record was saved.
+    fn told(missing: &[u32], saved: bool, forced: bool) -> String {
+        let mut job = LeftoverJob::default();
+        job.job.id = 0x5f0c;
+        job.job.tasks = 4;
+        let matrix = SparseMatrix::from_entries(4, &[(0, 1, Traffic { bytes: 2000, messages: 2 })]);
+        let unfinished =
+            Unfinished { how: "was killed".into(), missing: missing.to_vec(), lacks: Vec::new() };
+        let record = Record {
+            key: "app".into(),
+            program: "/opt/app".into(),
+            command: vec!["./app".into()],
+            mpi: "Open MPI v4.1.4".into(),
+            recorded_at: 1_700_000_000,
+            matrix: CommMatrix::from_point_to_point(matrix),
+            launch: Launch { total_bytes: 2000, ..Launch::default() },
+            baseline: None,
+            unfinished: Some(unfinished),
+            identity: String::new(),
+            history: Vec::new(),
+            constructed: Vec::new(),
+        };
+        let outcome = Recovery {
+            record,
+            saved: saved.then(|| PathBuf::from("/store/app")),
+            left_to_others: false,
+            waiting: None,
+            left: None,
+        };
+        sentence(&job, &outcome, forced)
+    }
+
+    #[test]
+    fn a_record_that_was_not_stored_is_told_with_what_helps() {
+        let whole = told(&[], true, false);
+        assert!(whole.starts_with("recovered app (job 0000000000005f0c): 4 of 4 tasks"), "{whole}");
+        assert!(whole.ends_with("the program was killed"), "{whole}");
+        let refused = told(&[2, 3], false, false);
+        assert!(refused.starts_with("not stored: app "), "{refused}");
+        assert!(refused.contains("2 of 4 tasks") && refused.contains("(2-3)"), "{refused}");
+        assert!(refused.ends_with("was not replaced; try: use --force"), "{refused}");
+    }
+
+    /// The option was given already, so it is no help.
+    #[test]
+    fn a_forced_record_that_is_not_stored_does_not_advise_the_same_option() {
+        let refused = told(&[3], false, true);
+        assert!(refused.contains("a record of this job with all tasks"), "{refused}");
+        assert!(
+            refused.ends_with("try: rankweave list") && !refused.contains("--force"),
+            "{refused}"
+        );
+    }
+}
