@@ -151,7 +151,7 @@ impl Arcs {
     }
 
     /// Moves the arcs number `range` to `end` and after it, as [`FreeArcs::put`] writes them to another list; the new end.
-    /// `end` is at most the begin of the range, so no arc is lost that was not moved before.
+    /// `end` must be at most the start of the range: then no arc is overwritten before it was read.
     #[inline(always)]
     pub(super) fn put_before(
         &mut self,
