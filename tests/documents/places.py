@@ -170,6 +170,9 @@ class Places:
                      OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                      OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_base_warn_component_unused="0",
                      PRTE_ALLOW_RUN_AS_ROOT="1", PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        if need == "slurm":
+            # With another fence of Slurm's PMIx, Open MPI crashes more often in MPI_Init, with and without the library.
+            clean["SLURM_PMIX_FENCE"] = "ring"
         return clean
 
     def shell(self, need):

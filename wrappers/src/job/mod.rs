@@ -4,6 +4,7 @@ pub mod agreement;
 pub mod constructed;
 pub mod constructor_facts;
 pub mod counter_files;
+pub mod early_messages;
 pub mod failure;
 pub mod finish;
 pub mod flush;

@@ -11,6 +11,7 @@ use crate::comm::world;
 use crate::job::agreement::{Agreement, PATIENCE_AT_END};
 use crate::job::constructor_facts::{self, ConstructorFacts};
 use crate::job::counter_files;
+use crate::job::early_messages;
 use crate::job::finish;
 use crate::job::hooks::{self, Level};
 use crate::job::launcher_rank;
@@ -54,6 +55,7 @@ const AHEAD: usize = 4096;
 /// To be called when the program calls MPI_Init or MPI_Init_thread. After that call, [`start`] follows.
 pub fn init_seen() {
     INIT_SEEN.store(true, Ordering::Release);
+    early_messages::init_begins();
     // Redirects the objects that are mapped by now, before the program's first MPI call.
     hooks::redirect();
 }
@@ -242,6 +244,10 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     let all = JobProcesses::<A>::of(all, session_rank)?;
     let settings = settings_of(all.sessions);
     let mut clock = StepTimer::new();
+    // A communicator made from a session already took messages.
+    if !all.sessions {
+        early_messages::wait();
+    }
     let (processes, locations) = meet(&all, settings.mode == Mode::Off)?;
     clock.step("meeting");
     let own = OwnComm::begin(&all);
