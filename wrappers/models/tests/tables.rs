@@ -2,7 +2,7 @@
 
 use loom::thread;
 use rankweave_models::record::communicator::Communicator;
-use rankweave_models::record::digest::IN_LINE;
+use rankweave_models::record::digest::{Digests, IN_LINE};
 use rankweave_models::record::registry::{MULTIPLIER, Node, Registry};
 use rankweave_models::record::slot::Slot;
 use rankweave_models::record::window::Window;
@@ -232,6 +232,22 @@ fn one_of_two_threads_gives_a_digest() {
             table.remove(bits, |_| Some(())).unwrap();
             assert_eq!(digest(&table, bits), None);
         }
+    });
+}
+
+/// Objects whose digests have the same first place: each takes a free one, and the last finds none.
+#[test]
+fn a_digest_takes_a_free_place() {
+    check("free digest", || {
+        let digests = Digests::new();
+        digests.make();
+        for bits in 1..=IN_LINE as u64 + 1 {
+            digests.add(0, bits, 10 * bits);
+        }
+        let mut known: Vec<u64> =
+            digests.all().iter().map(|place| place.key.load(Ordering::Acquire)).collect();
+        known.sort_unstable();
+        assert_eq!(known, (1..=IN_LINE as u64).collect::<Vec<_>>());
     });
 }
 

@@ -53,7 +53,7 @@ impl Digests {
         self.places.store(places.cast_mut(), Ordering::Release);
     }
 
-    pub(crate) fn all(&self) -> &'static [Digest] {
+    pub fn all(&self) -> &'static [Digest] {
         let places = self.places.load(Ordering::Acquire).cast_const();
         if places.is_null() {
             return &[];
