@@ -7,10 +7,12 @@ for a while, so only messages of the library could do that. The launches take pl
 fence of PMIx that Slurm chooses by itself. A busy machine makes crashes more likely.
 
 The last line says how many launches failed. The exit code is 1 if more failed with the library than without it, by more
-than chance explains (p < 1 %, as in hangs.py), and 2 if nothing was measured.
+than chance explains (p < 1 %, as in hangs.py), or if nothing was recorded. It is 2 if nothing was measured, also because
+every launch without the library failed.
 """
 
 import argparse
+import glob
 import os
 import shutil
 import sys
@@ -57,8 +59,8 @@ def main():
 def compare(launches, rounds):
     """Runs the launches by turns; returns the exit code."""
     program = launches.srun("-N", str(slurm.HOSTS), "-n", str(slurm.NP), launches.stack.program(SOURCE))
-    ways = {"without the library": program,
-            "with it": [*launches.prefix(launches.store("early"), "--mode", "record"), *program]}
+    store = launches.store("early")
+    ways = {"without the library": program, "with it": [*launches.prefix(store, "--mode", "record"), *program]}
     failed = dict.fromkeys(ways, 0)
     for at in range(rounds):
         for name, command in ways.items():
@@ -69,6 +71,12 @@ def compare(launches, rounds):
                 print(f"round {at + 1}, {name}: exit code {outcome.code} {' '.join(last)}", flush=True)
     p = chance(failed["without the library"], rounds, failed["with it"], rounds)
     print("; ".join(f"{name}: {count} of {rounds} launches failed" for name, count in failed.items()) + f"; p = {p:.3f}")
+    if failed["without the library"] == rounds:
+        print("no launch without the library ended well: nothing was measured", file=sys.stderr)
+        return 2
+    if not glob.glob(os.path.join(store, "*.rkw")):
+        print("with the library, nothing was recorded", file=sys.stderr)
+        return 1
     return 1 if p < 0.01 else 0
 
 
