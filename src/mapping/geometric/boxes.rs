@@ -4,23 +4,32 @@
 //! The share of the edges that a choice of boxes cuts at a level is a product over dimensions. Therefore
 //! all nested choices are compared by their exact cost without placing a single task.
 
-use super::GridShape;
+use super::{GridShape, best_sides};
 use crate::mapping::engine::{Csr, TreePlaces};
 
-/// Places `graph`, a grid of `shape`, on the sorted places of a regular tree; returns each vertex's
-/// index in sorted order. `None` if the tree is irregular or no boxes fit.
-pub(crate) fn place_on_tree(
-    graph: &Csr,
-    shape: &GridShape,
-    places: &TreePlaces,
-) -> Option<Vec<u32>> {
+/// Boxes that cost this much more than the ideal ones leave nothing to other shapes.
+const GOOD: f64 = 1.03;
+
+/// A grid in nested boxes.
+pub(crate) struct Boxed {
+    /// Each vertex's index in the sorted order of the places.
+    pub(crate) position_of: Vec<u32>,
+    /// No parts of another shape would cost much less.
+    pub(crate) good: bool,
+}
+
+/// Places `graph`, a grid of `shape`, on the sorted places of a regular tree. `None` if the tree is irregular or no
+/// boxes fit.
+pub(crate) fn place_on_tree(graph: &Csr, shape: &GridShape, places: &TreePlaces) -> Option<Boxed> {
     let sizes = group_sizes(places)?;
     let offsets = offsets(graph, shape)?;
+    let costs = level_costs(places);
     let boxes = if shape.dims.len() <= 4 {
-        best_boxes(shape, &offsets, &sizes, &level_costs(places))?
+        best_boxes(shape, &offsets, &sizes, &costs)?
     } else {
         greedy_boxes(shape, &offsets, &sizes)?
     };
+    let good = are_good(shape, &offsets, &costs, &boxes);
     let mut answer = vec![0u32; graph.len()];
     for (k, coordinates) in shape.coordinates.iter().enumerate() {
         let shares = shares(shape, &boxes, &sizes, k);
@@ -28,7 +37,30 @@ pub(crate) fn place_on_tree(
             *position += shares[x as usize];
         }
     }
-    Some(answer)
+    Some(Boxed { position_of: answer, good })
+}
+
+/// Whether boxes cost about as little as boxes of any sides could, also of sides that are no whole numbers.
+fn are_good(
+    shape: &GridShape,
+    offsets: &[(Vec<usize>, f64)],
+    costs: &[i64],
+    boxes: &[Vec<usize>],
+) -> bool {
+    let crossing: Vec<f64> = (0..shape.dims.len())
+        .map(|k| offsets.iter().map(|(steps, w)| steps[k] as f64 * w).sum())
+        .collect();
+    let all: f64 = offsets.iter().map(|(_, w)| w).sum();
+    let (mut cost, mut ideal) = (0.0, 0.0);
+    for (l, sides) in boxes.iter().enumerate() {
+        let drop = (costs[l] - costs.get(l + 1).copied().unwrap_or(0)) as f64;
+        let volume: usize = sides.iter().product();
+        let best = best_sides(&shape.dims, &crossing, volume as f64);
+        let sides: Vec<f64> = sides.iter().map(|&side| side as f64).collect();
+        cost += drop * (all - inner_weight_of(shape, offsets, &sides));
+        ideal += drop * (all - inner_weight_of(shape, offsets, &best));
+    }
+    cost <= GOOD * ideal
 }
 
 /// The position of a task is a sum over the dimensions of the grid. The share of dimension `k`, by the coordinate of the
@@ -116,34 +148,37 @@ fn offsets(graph: &Csr, shape: &GridShape) -> Option<Vec<(Vec<usize>, f64)>> {
 }
 
 /// Share of all pairs `step` apart in a dimension of `length` that stay in one box of `width`.
-fn inside(step: usize, length: usize, wrap: bool, width: usize) -> f64 {
-    if width == length || step == 0 {
+fn inside(step: usize, length: usize, wrap: bool, width: f64) -> f64 {
+    if width >= length as f64 || step == 0 {
         return 1.0;
     }
-    let kept = (length / width) * width.saturating_sub(step);
+    let kept = length as f64 / width * (width - step as f64).max(0.0);
     let pairs = match wrap {
         true if 2 * step == length => length / 2,
         true => length,
         false => length - step,
     };
-    kept as f64 / pairs.max(1) as f64
+    kept / pairs.max(1) as f64
 }
 
-/// Weight of the edges that stay inside if the grid is cut into boxes of these sides, from the
-/// weight of all edges by their steps.
+/// Weight of the edges that stay inside if the grid is cut into boxes of these sides, which divide those of the grid,
+/// from the weight of all edges by their steps.
 pub(crate) fn inner_weight(
     shape: &GridShape,
     offsets: &[(Vec<usize>, f64)],
     sides: &[usize],
 ) -> f64 {
+    let sides: Vec<f64> = sides.iter().map(|&side| side as f64).collect();
+    inner_weight_of(shape, offsets, &sides)
+}
+
+/// As [`inner_weight`], also for sides that do not divide those of the grid.
+fn inner_weight_of(shape: &GridShape, offsets: &[(Vec<usize>, f64)], sides: &[f64]) -> f64 {
+    let share =
+        |steps: &[usize], k: usize| inside(steps[k], shape.dims[k], shape.wrap[k], sides[k]);
     offsets
         .iter()
-        .map(|(steps, w)| {
-            let share: f64 = (0..sides.len())
-                .map(|k| inside(steps[k], shape.dims[k], shape.wrap[k], sides[k]))
-                .product();
-            w * share
-        })
+        .map(|(steps, w)| w * (0..sides.len()).map(|k| share(steps, k)).product::<f64>())
         .sum()
 }
 

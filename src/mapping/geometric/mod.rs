@@ -6,12 +6,17 @@ mod detect;
 mod embed;
 mod folding;
 mod line_layout;
+mod part;
 mod shape;
 mod shells;
+mod sides;
 mod skeleton;
+mod slabs;
 
 pub(crate) use boxes::{divisors, inner_weight, place_on_tree};
 pub(crate) use detect::detect;
 pub(crate) use embed::place_on_grid;
 pub(crate) use folding::fold_on_grid;
 pub(crate) use shape::GridShape;
+pub(crate) use sides::best_sides;
+pub(crate) use slabs::place_in_slabs;

@@ -25,6 +25,8 @@ pub(super) struct Offers<'a, 'p, 'q> {
     pub(super) preset: Preset,
     /// The grid that the tasks form, if one is recognised.
     pub(super) detected: Option<GridShape>,
+    /// The tasks form a grid, and boxes of it cost about as little as any parts could.
+    pub(super) has_good_boxes: bool,
     pub(super) effort: Effort,
     pub(super) list: Vec<Candidate>,
     /// The candidate made from the stencil alone. It comes last in the list of candidates.
@@ -39,6 +41,7 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
             budget,
             preset,
             detected: detect(&prepared.graph),
+            has_good_boxes: false,
             effort: effort(prepared, preset),
             list: Vec::new(),
             by_stencil: None,

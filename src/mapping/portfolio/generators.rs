@@ -6,13 +6,13 @@ use super::generator::{Generator, Offers};
 use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
 use crate::mapping::engine::{Csr, Prepared, align_tree, with_distance};
-use crate::mapping::geometric::place_on_tree;
+use crate::mapping::geometric::{place_in_slabs, place_on_tree};
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::papers::geom;
 use crate::mapping::{Budget, Preset, stencil};
 
 /// Generators that place the tasks by the shape of their grid. Their placements may be optimal.
-const BY_SHAPE: [Generator; 2] = [GRID_IN_BOXES, GRID_ON_GRID];
+const BY_SHAPE: [Generator; 3] = [GRID_IN_BOXES, GRID_IN_SLABS, GRID_ON_GRID];
 
 /// Generators that place the tasks by the stencil alone.
 const BY_STENCIL: [Generator; 1] = [STENCIL];
@@ -83,7 +83,22 @@ const GRID_IN_BOXES: Generator = Generator {
     candidate: |name, offers| {
         let prepared = offers.prepared;
         let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
-        let mut sorted = place_on_tree(&prepared.graph, shape, tree)?;
+        let boxed = place_on_tree(&prepared.graph, shape, tree)?;
+        offers.has_good_boxes = boxed.good;
+        let mut sorted = boxed.position_of;
+        align_tree(prepared, tree, &mut sorted);
+        Some(Candidate::new(name, sorted.iter().map(|&k| tree.order[k as usize]).collect()))
+    },
+};
+
+/// A grid of tasks cut into slabs for the groups of a tree, which may have any size.
+const GRID_IN_SLABS: Generator = Generator {
+    name: "grid in slabs",
+    applies: |offers| (GRID_IN_BOXES.applies)(offers) && !offers.has_good_boxes,
+    candidate: |name, offers| {
+        let prepared = offers.prepared;
+        let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
+        let mut sorted = place_in_slabs(&prepared.graph, shape, tree)?;
         align_tree(prepared, tree, &mut sorted);
         Some(Candidate::new(name, sorted.iter().map(|&k| tree.order[k as usize]).collect()))
     },

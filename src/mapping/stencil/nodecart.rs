@@ -9,8 +9,7 @@
 use super::decomposition::{Decomposition, Parts};
 use super::node_groups::NodeGroup;
 use super::points::Points;
-use super::strips::sides;
-use crate::mapping::geometric::divisors;
+use crate::mapping::geometric::{best_sides, divisors};
 
 /// Blocks that cut this much more than the ideal ones are good enough.
 const GOOD: f64 = 1.02;
@@ -27,7 +26,7 @@ pub(super) fn ideal(points: &Points, groups: &[NodeGroup]) -> bool {
         let sides: Vec<f64> = sides.into_iter().map(|side| side as f64).collect();
         cut(&sides)
     });
-    let least = cut(&sides(points, size as f64));
+    let least = cut(&best_sides(&points.shape.dims, &points.crossing, size as f64));
     groups.iter().all(|group| group.places.len() == size)
         && blocks.min_by(f64::total_cmp).is_some_and(|blocks| blocks <= GOOD * least)
 }

@@ -10,6 +10,7 @@
 use super::decomposition::{Decomposition, ON_NODES, Parts, filled};
 use super::node_groups::NodeGroup;
 use super::points::Points;
+use crate::mapping::geometric::best_sides;
 
 /// Fills nodes along strips.
 pub(super) const STRIPS: Decomposition = Decomposition {
@@ -21,8 +22,8 @@ pub(super) const STRIPS: Decomposition = Decomposition {
 
 fn parts(points: &Points, groups: &[NodeGroup]) -> Parts {
     let size = points.len() as f64 / groups.len().max(1) as f64;
-    let sides = sides(points, size);
     let dims = &points.shape.dims;
+    let sides = best_sides(dims, &points.crossing, size);
     // Along the dimension in which the grid is longest, measured in boxes.
     let along = (0..dims.len())
         .max_by(|&a, &b| {
@@ -31,33 +32,6 @@ fn parts(points: &Points, groups: &[NodeGroup]) -> Parts {
         })
         .unwrap_or(0);
     Ok(filled(&walk(points, &sides, along), groups))
-}
-
-/// Sides of the box of `size` points that cuts the least: in proportion to what crosses each
-/// dimension, at least 1 and at most the grid's.
-pub(super) fn sides(points: &Points, size: f64) -> Vec<f64> {
-    let dims = &points.shape.dims;
-    let mut sides: Vec<Option<f64>> = vec![None; dims.len()];
-    loop {
-        let open: Vec<usize> = (0..dims.len()).filter(|&k| sides[k].is_none()).collect();
-        let taken: f64 = sides.iter().flatten().product();
-        let crossing: f64 = open.iter().map(|&k| points.crossing[k].max(1e-9)).product();
-        let share = 1.0 / open.len().max(1) as f64;
-        let unit = libm::pow((size / taken / crossing).max(0.0), share);
-        let wanted = |k: usize| unit * points.crossing[k].max(1e-9);
-        // Clip the one that is farthest out of its limits, then share what is left again.
-        let beyond = |k: usize| (wanted(k) / dims[k] as f64).max(1.0 / wanted(k));
-        let worst = open.iter().copied().max_by(|&a, &b| beyond(a).total_cmp(&beyond(b)));
-        let Some(k) = worst else { break };
-        if beyond(k) <= 1.0 {
-            for k in open {
-                sides[k] = Some(wanted(k));
-            }
-            break;
-        }
-        sides[k] = Some(wanted(k).clamp(1.0, dims[k] as f64));
-    }
-    sides.into_iter().map(|side| side.unwrap_or(1.0)).collect()
 }
 
 /// All points, strip after strip.

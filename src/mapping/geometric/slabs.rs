@@ -1,0 +1,413 @@
+//! Places a grid on a tree in slabs, for groups of any size.
+//!
+//! The boxes of [`super::boxes`] need groups whose sizes divide the grid. Few machines have such groups: 48 cores in a
+//! node, or 14 nodes at a switch, fit few grids. Here the points of a part are sorted along one dimension, and each group
+//! takes the next points of this order. Its last plane is seldom full, so its surface has a step. A plane is filled row
+//! by row, there and back, so every group is connected. With many groups, the order is first cut into slabs of several
+//! groups each, and every slab is divided along another dimension.
+//!
+//! For each part, the dimensions and the numbers of slabs are compared by the weight that they cut. Of those that cut
+//! least, the one is taken that also leaves the least to be cut in the levels below. A part that has the shape of an
+//! earlier one is divided as that one was.
+//!
+//! Limits: grids of up to four dimensions. The search is greedy from the root down. Edges that are not part of the
+//! stencil count where they are cut, but two parts of the same shape are divided in the same way.
+
+use super::part::{MOST_DIMENSIONS, Part};
+use super::{GridShape, best_sides};
+use crate::base::sorting::Arrange;
+use crate::mapping::engine::{Csr, TreePlaces};
+use fnv::FnvHashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Tasks above which the division takes longer than a search on a coarse graph.
+const MOST: usize = 262_144;
+/// Tasks above which fewer numbers of slabs are tried.
+const MANY: usize = 8192;
+/// Divisions of a part for which the levels below are looked at.
+const AHEAD: usize = 4;
+
+/// Places `graph`, a grid of `shape`, on the sorted places of a tree; returns each vertex's index in sorted order.
+/// `None` if there are too many tasks or dimensions.
+pub(crate) fn place_in_slabs(
+    graph: &Csr,
+    shape: &GridShape,
+    places: &TreePlaces,
+) -> Option<Vec<u32>> {
+    let n = graph.len();
+    if n > MOST || n != places.codes.len() || shape.dims.len() > MOST_DIMENSIONS {
+        return None;
+    }
+    let (mut slabs, vertex_at) = Slabs::new(graph, shape, places)?;
+    let all = Part::new((0..n as u32).collect(), &slabs.coordinates);
+    let (_, order) = slabs.solve(&all, 0..n, 0, true);
+    let mut answer = vec![0u32; n];
+    for (k, &point) in order.iter().enumerate() {
+        answer[vertex_at[point as usize] as usize] = k as u32;
+    }
+    Some(answer)
+}
+
+/// What the edges inside a part cost, and its points in the order of the places, each as its number in the part.
+type Solved = (f64, Rc<[u32]>);
+
+/// The points of a part, one group after the other, and the weight between the groups.
+struct Division {
+    cut: i64,
+    points: Vec<u32>,
+}
+
+/// A grid and a tree. Points are the vertices, sorted by their coordinates, the last dimension fastest.
+struct Slabs<'a> {
+    places: &'a TreePlaces,
+    /// By point.
+    coordinates: Vec<[u32; MOST_DIMENSIONS]>,
+    /// For each point, the edges to later points.
+    offsets: Vec<u32>,
+    edges: Vec<(u32, i64)>,
+    /// By dimension: the weight of all edges times their steps along it.
+    crossing: Vec<f64>,
+    /// By point: the group in the division that is looked at, counted from `base`. Less than `base` outside.
+    group_of: Vec<u64>,
+    base: u64,
+    /// By point: its number in the part that is looked at.
+    number_of: Vec<u32>,
+    /// The best order of a part, by its shape and its places, and whether levels below were looked at.
+    known: FnvHashMap<u64, Solved>,
+    /// The best division of a slab, by its shape and the sizes of its groups.
+    divided: FnvHashMap<u64, Rc<[u32]>>,
+}
+
+impl<'a> Slabs<'a> {
+    /// Also returns the vertex of each point. `None` if two vertices have the same coordinates.
+    fn new(graph: &Csr, shape: &GridShape, places: &'a TreePlaces) -> Option<(Self, Vec<u32>)> {
+        let n = graph.len();
+        let mut sorted: Vec<(u64, u32)> =
+            (0..n as u32).map(|v| (shape.index(v as usize) as u64, v)).collect();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return None;
+        }
+        let vertex_at: Vec<u32> = sorted.iter().map(|&(_, v)| v).collect();
+        let mut point_of = vec![0u32; n];
+        vertex_at.iter().zip(0..).for_each(|(&v, point)| point_of[v as usize] = point);
+        let (mut offsets, mut edges) = (vec![0u32], Vec::with_capacity(graph.arcs.len() / 2));
+        let mut crossing = vec![0f64; shape.dims.len()];
+        let mut coordinates = vec![[0u32; MOST_DIMENSIONS]; n];
+        for (&v, point) in vertex_at.iter().zip(0u32..) {
+            let v = v as usize;
+            for (at, column) in coordinates[point as usize].iter_mut().zip(&shape.coordinates) {
+                *at = column[v];
+            }
+            let later = graph.arcs(v).map(|(t, weight)| (point_of[t], t, weight));
+            for (target, t, weight) in later.filter(|&(target, ..)| target > point) {
+                edges.push((target, weight));
+                for (k, crossing) in crossing.iter_mut().enumerate() {
+                    *crossing += shape.step(k, v, t) as f64 * weight as f64;
+                }
+            }
+            offsets.push(edges.len() as u32);
+        }
+        let slabs = Slabs {
+            places,
+            coordinates,
+            offsets,
+            edges,
+            crossing,
+            group_of: vec![0; n],
+            base: 1,
+            number_of: vec![0; n],
+            known: FnvHashMap::default(),
+            divided: FnvHashMap::default(),
+        };
+        Some((slabs, vertex_at))
+    }
+
+    /// Divides a part among the places `range` of the tree, from `level` down. Looks at the levels below each division if
+    /// it looks `ahead`.
+    fn solve(&mut self, part: &Part, range: Range<usize>, level: usize, ahead: bool) -> Solved {
+        let groups = match level < self.places.shifts.len() {
+            true => self.places.groups(range.clone(), level),
+            // Places of one slot.
+            false => return (0.0, (0..part.points.len() as u32).collect()),
+        };
+        if groups.len() == 1 {
+            return self.solve(part, range, level + 1, ahead);
+        }
+        let below = (1u64 << self.places.shifts[level]) - 1;
+        let sizes = groups.iter().map(|group| group.len() as u64);
+        let codes = self.places.codes[range].iter().map(|code| code & below);
+        let key = part.key(sizes.chain(codes).chain([2 * level as u64 + u64::from(ahead)]));
+        let known = self.known.get(&key);
+        if let Some(known) = known.filter(|(_, order)| order.len() == part.points.len()) {
+            return known.clone();
+        }
+        let solved = if groups.iter().all(|group| group.len() == 1) {
+            let points = part.points.clone();
+            let cut = self.division(points, &vec![1; groups.len()]).cut;
+            (cut as f64 * self.distance(level), (0..part.points.len() as u32).collect())
+        } else {
+            self.best_division(part, &groups, level, ahead)
+        };
+        self.known.insert(key, solved.clone());
+        solved
+    }
+
+    /// The best division of a part among groups, and the best orders of the groups.
+    fn best_division(
+        &mut self,
+        part: &Part,
+        groups: &[Range<usize>],
+        level: usize,
+        ahead: bool,
+    ) -> Solved {
+        let sizes: Vec<usize> = groups.iter().map(Range::len).collect();
+        let dimensions: Vec<usize> = (0..self.crossing.len()).collect();
+        let mut divisions = self.divisions(part, &sizes, &dimensions);
+        divisions.arrange_by_key(|division| division.cut);
+        divisions.dedup_by(|a, b| a.cut == b.cut && a.points == b.points);
+        divisions.truncate(if ahead { AHEAD } else { 1 });
+        let alone = divisions.len() == 1;
+        let mut best: Option<(f64, Division)> = None;
+        for division in divisions {
+            let below = if alone { 0.0 } else { self.below(&division, groups, level) };
+            let cost = division.cut as f64 * self.distance(level) + below;
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, division));
+            }
+        }
+        let Some((_, division)) = best else {
+            return (0.0, (0..part.points.len() as u32).collect());
+        };
+        let mut cost = division.cut as f64 * self.distance(level);
+        let mut order = Vec::with_capacity(part.points.len());
+        let mut rest = &division.points[..];
+        for group in groups {
+            let (points, after) = rest.split_at(group.len());
+            rest = after;
+            let inner = Part::new(points.to_vec(), &self.coordinates);
+            let (below, numbers) = self.solve(&inner, group.clone(), level + 1, ahead);
+            cost += below;
+            order.extend(numbers.iter().map(|&k| inner.points[k as usize]));
+        }
+        (cost, self.numbers(part, &order))
+    }
+
+    /// The numbers in a part of the points of an order.
+    fn numbers(&mut self, part: &Part, order: &[u32]) -> Rc<[u32]> {
+        part.points.iter().zip(0..).for_each(|(&p, k)| self.number_of[p as usize] = k);
+        order.iter().map(|&p| self.number_of[p as usize]).collect()
+    }
+
+    /// The distance of places that first differ at this level.
+    fn distance(&self, level: usize) -> f64 {
+        self.places.distance_of[63 - self.places.shifts[level] as usize] as f64
+    }
+
+    /// Estimates what the levels below a division cost, from its first group and the one in the middle.
+    fn below(&mut self, division: &Division, groups: &[Range<usize>], level: usize) -> f64 {
+        let (mut sum, mut start) = (0.0, 0);
+        for (k, group) in groups.iter().enumerate() {
+            if k == 0 || k == groups.len() / 2 {
+                let points = division.points[start..start + group.len()].to_vec();
+                let part = Part::new(points, &self.coordinates);
+                sum += self.solve(&part, group.clone(), level + 1, false).0;
+            }
+            start += group.len();
+        }
+        sum * groups.len() as f64 / 2.0
+    }
+
+    /// Divisions of a part into groups of these sizes, along some dimensions.
+    fn divisions(&mut self, part: &Part, sizes: &[usize], along: &[usize]) -> Vec<Division> {
+        let mut divisions = Vec::new();
+        let useful = |&&k: &&usize| part.extents[k] > 1 || along.len() == 1;
+        for &k in along.iter().filter(useful) {
+            let mut others: Vec<usize> = (0..self.crossing.len()).filter(|&j| j != k).collect();
+            others.arrange_by_key(|&j| std::cmp::Reverse(part.extents[j]));
+            let points = part.sorted(k, &others, &self.coordinates);
+            let rest: Vec<usize> = along.iter().copied().filter(|&j| j != k).collect();
+            for count in self.counts(&part.extents, along, k, sizes.len()) {
+                if !rest.is_empty() {
+                    let points = self.in_slabs(&points, sizes, count, &rest);
+                    divisions.push(self.division(points, sizes));
+                }
+            }
+            divisions.push(self.division(points, sizes));
+            if others.len() > 1 {
+                others.reverse();
+                let points = part.sorted(k, &others, &self.coordinates);
+                divisions.push(self.division(points, sizes));
+            }
+        }
+        divisions
+    }
+
+    /// Cuts an order of points into slabs for about equally many groups, and divides each slab along other dimensions.
+    fn in_slabs(
+        &mut self,
+        points: &[u32],
+        sizes: &[usize],
+        count: usize,
+        along: &[usize],
+    ) -> Vec<u32> {
+        let mut answer = Vec::with_capacity(points.len());
+        let (mut rest, mut first) = (points, 0);
+        for k in 1..=count {
+            let last = k * sizes.len() / count;
+            let sizes = &sizes[std::mem::replace(&mut first, last)..last];
+            let (slab, after) = rest.split_at(sizes.iter().sum());
+            rest = after;
+            let slab = Part::new(slab.to_vec(), &self.coordinates);
+            let key = slab.key(sizes.iter().chain(along).map(|&number| number as u64));
+            let known = self.divided.get(&key).filter(|order| order.len() == slab.points.len());
+            let order = match known {
+                Some(order) => order.clone(),
+                None => {
+                    let divisions = self.divisions(&slab, sizes, along);
+                    let best = divisions.into_iter().min_by_key(|division| division.cut);
+                    let points = best.map_or_else(|| slab.points.clone(), |best| best.points);
+                    let order = self.numbers(&slab, &points);
+                    self.divided.insert(key, order.clone());
+                    order
+                }
+            };
+            answer.extend(order.iter().map(|&k| slab.points[k as usize]));
+        }
+        answer
+    }
+
+    /// Numbers of slabs along dimension `k` with which so many groups come near to the shape that cuts least.
+    fn counts(&self, extents: &[usize], along: &[usize], k: usize, groups: usize) -> Vec<usize> {
+        let dims: Vec<usize> = along.iter().map(|&k| extents[k]).collect();
+        let crossing: Vec<f64> = along.iter().map(|&k| self.crossing[k]).collect();
+        let size = dims.iter().product::<usize>() as f64 / groups as f64;
+        let sides = best_sides(&dims, &crossing, size);
+        let side = along.iter().zip(sides).find(|&(&j, _)| j == k).map_or(1.0, |(_, side)| side);
+        let ideal = extents[k] as f64 / side;
+        let mut counts: Vec<usize> = (2..groups.min(extents[k] + 1)).collect();
+        let away = |count: usize| libm::fabs(libm::log(count as f64 / ideal));
+        counts.arrange_by(|&a, &b| away(a).total_cmp(&away(b)));
+        counts.truncate(if self.coordinates.len() > MANY { 2 } else { 3 });
+        counts
+    }
+
+    /// Points in groups of these sizes, with the weight between the groups.
+    fn division(&mut self, points: Vec<u32>, sizes: &[usize]) -> Division {
+        let base = self.base;
+        self.base += sizes.len() as u64;
+        let mut rest = &points[..];
+        for (&size, group) in sizes.iter().zip(base..) {
+            let (points, after) = rest.split_at(size);
+            rest = after;
+            points.iter().for_each(|&point| self.group_of[point as usize] = group);
+        }
+        let mut cut = 0;
+        for &point in &points {
+            let point = point as usize;
+            let group = self.group_of[point];
+            let range = self.offsets[point] as usize..self.offsets[point + 1] as usize;
+            for &(target, weight) in &self.edges[range] {
+                let other = self.group_of[target as usize];
+                if other != group && other >= base {
+                    cut += weight;
+                }
+            }
+        }
+        Division { cut, points }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::Problem;
+    use crate::mapping::engine::Prepared;
+    use crate::mapping::geometric::{detect, place_on_tree};
+    use crate::matrix::synthetic::pattern;
+    use crate::topology::parse;
+    use proptest::prelude::*;
+
+    /// The hop-bytes of a grid in slabs, and in boxes if there are some. Slots may be left out.
+    fn costs(grid: &str, tree: &str, without: usize) -> (i128, Option<i128>) {
+        let (topology, graph) = (parse(tree).unwrap(), pattern(grid).unwrap());
+        let slots: Vec<usize> = (without..topology.slots()).collect();
+        let problem = Problem::builder(&graph, topology.as_ref()).slots(&slots).build().unwrap();
+        let prepared = Prepared::new(&problem);
+        let shape = detect(&prepared.graph).unwrap();
+        let places = prepared.tree.as_ref().unwrap();
+        let cost = |sorted: Vec<u32>| {
+            let place_of: Vec<u32> = sorted.iter().map(|&k| places.order[k as usize]).collect();
+            let mut taken = place_of.clone();
+            taken.sort_unstable();
+            taken.dedup();
+            assert_eq!(taken.len(), graph.vertices(), "{grid} {tree}");
+            prepared.cost(&place_of)
+        };
+        let boxes = place_on_tree(&prepared.graph, &shape, places);
+        let slabs = place_in_slabs(&prepared.graph, &shape, places).unwrap();
+        (cost(slabs), boxes.map(|boxed| cost(boxed.position_of)))
+    }
+
+    #[test]
+    fn slabs_cost_less_than_boxes_where_the_groups_do_not_fit_the_grid() {
+        // Three groups of 256 tasks: the best boxes are 8 × 32, and a slab has a step.
+        assert_eq!(costs("stencil:24x32", "tree:16:2:8:3@1:10:20:60", 0), (8672, Some(9312)));
+        let (slabs, boxes) = costs("stencil:15x12x16", "tree:36:2:8:5@1:5:15:75", 0);
+        assert!(10 * slabs < 8 * boxes.unwrap(), "{slabs} {boxes:?}");
+        // Where boxes are the best parts, slabs find them.
+        assert_eq!(costs("stencil:8x8", "tree:4:4:4@1:10:100", 0), (1984, Some(1984)));
+    }
+
+    #[test]
+    fn groups_may_differ_in_size() {
+        // The first node lends five of its slots to others: 15 + 20 + 20 tasks.
+        let (slabs, boxes) = costs("stencil:5x11", "tree:20:3@1:10", 5);
+        assert!(boxes.is_none());
+        // 94 edges. The parts are three columns, four columns and four columns, so ten edges are cut.
+        assert_eq!(slabs, 94 + 9 * 10);
+    }
+
+    #[test]
+    fn four_dimensions_are_the_most() {
+        assert!(costs("stencil:4x3x5x3", "tree:9:4:5@1:10:100", 0).0 > 0);
+        let graph = pattern("stencil:2x2x2x2x2").unwrap();
+        let topology = parse("tree:4:8@1:10").unwrap();
+        let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
+        let prepared = Prepared::new(&problem);
+        let shape = detect(&prepared.graph).unwrap();
+        let places = prepared.tree.as_ref().unwrap();
+        assert!(place_in_slabs(&prepared.graph, &shape, places).is_none());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+        /// Every place is taken once, for all grids, trees and gaps.
+        #[test]
+        fn every_place_is_taken_once(
+            sides in proptest::collection::vec(2usize..7, 2..4),
+            groups in 2usize..6,
+            kind in proptest::sample::select(vec!["stencil", "torus", "moore"]),
+            without in 0usize..4,
+        ) {
+            let tasks: usize = sides.iter().product();
+            let grid: Vec<String> = sides.iter().map(usize::to_string).collect();
+            let in_group = (tasks + without).div_ceil(2 * groups);
+            let gaps = 2 * groups * in_group - tasks;
+            let tree = format!("tree:{in_group}:2:{groups}@1:3:10");
+            let graph = pattern(&format!("{kind}:{}", grid.join("x"))).unwrap();
+            let topology = parse(&tree).unwrap();
+            let problem = Problem::builder(&graph, topology.as_ref()).slots(
+                &(gaps..topology.slots()).collect::<Vec<_>>()).build().unwrap();
+            let prepared = Prepared::new(&problem);
+            let places = prepared.tree.as_ref().unwrap();
+            if let Some(shape) = detect(&prepared.graph).filter(|_| places.codes.len() == tasks)
+                && let Some(mut sorted) = place_in_slabs(&prepared.graph, &shape, places)
+            {
+                sorted.sort_unstable();
+                prop_assert!(sorted.iter().enumerate().all(|(k, &place)| place as usize == k));
+            }
+        }
+    }
+}
