@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod compressed_rows;
+pub mod countdown;
 pub mod error;
 pub mod file;
 pub mod file_system;

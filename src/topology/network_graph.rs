@@ -10,11 +10,12 @@
 use super::network::is_bandwidth;
 use super::{Network, Topology, Tree, ultrametric};
 use crate::base::compressed_rows;
+use crate::base::countdown::take_one;
 use crate::base::nouns::counted;
 use crate::base::sorting::Arrange;
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Memory that rows of hops may take in all: those of 16 384 switches with a host each. A row that is not kept costs a
@@ -291,8 +292,7 @@ impl NetworkGraph {
         if let Some(row) = self.rows[source].get() {
             return read(row);
         }
-        let reserve = |left: usize| left.checked_sub(1);
-        if self.rows_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve).is_ok() {
+        if take_one(&self.rows_left).is_some() {
             return read(self.rows[source].get_or_init(|| self.compute(source)));
         }
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
@@ -384,6 +384,7 @@ impl Topology for NetworkGraph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering;
 
     /// Two switches (4, 5) with two slots each and a doubled link between them.
     fn pair() -> NetworkGraph {

@@ -25,8 +25,8 @@ mod task_numbers;
 #[cfg(test)]
 mod tests;
 
-use super::engine::Prepared;
-use super::geometric::{GridShape, detect};
+use super::engine::{Prepared, align_tree};
+use super::geometric::{GridShape, detect, place_in_slabs};
 use super::problem::refused;
 use super::{Budget, Mapper, Outcome, Problem};
 use crate::base::error::Result;
@@ -103,5 +103,30 @@ pub(super) fn best(
         Some((prepared.cost(&place_of), decomposition.name, place_of))
     });
     let (_, name, place_of) = candidates.min_by_key(|(cost, ..)| *cost)?;
-    Some((name, placement::refined(prepared, place_of, &groups, budget)))
+    let best = (name, placement::refined(prepared, place_of, &groups, budget));
+    // Where a grid was recognised, slabs are a candidate of their own.
+    let slabs = detected.is_none().then(|| in_slabs(prepared, &points)).flatten();
+    let slabs = slabs.filter(|slabs| prepared.cost(slabs) < prepared.cost(&best.1));
+    Some(slabs.map_or(best, |slabs| ("grid in slabs", slabs)))
+}
+
+/// The place of every vertex in slabs. `None` if the machine is no tree, or if some tasks are no points.
+fn in_slabs(prepared: &Prepared<'_, '_>, points: &Points) -> Option<Vec<u32>> {
+    let tree = prepared.tree.as_ref()?;
+    let n = prepared.graph.len();
+    if points.len() != n {
+        return None;
+    }
+    let mut shape = points.shape.clone();
+    let column = |k: usize| {
+        let mut column = vec![0u32; n];
+        for (&v, point) in points.vertex_at.iter().zip(0..) {
+            column[v as usize] = points.coordinate(point, k) as u32;
+        }
+        column
+    };
+    shape.coordinates = (0..shape.dims.len()).map(column).collect();
+    let mut sorted = place_in_slabs(&prepared.graph, &shape, tree)?;
+    align_tree(prepared, tree, &mut sorted);
+    Some(sorted.iter().map(|&k| tree.order[k as usize]).collect())
 }

@@ -12,6 +12,7 @@ use crate::job::start;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
 use libc::{c_char, c_int};
+use rw::base::countdown::take_one;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The number of sessions that the program has open.
@@ -27,8 +28,7 @@ pub fn opened<A: Abi>(session: A::Session) {
 
 /// To be called when a session is about to be finalised.
 pub fn closing<A: Abi>(session: A::Session) {
-    let last = OPEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1));
-    if last == Ok(1) {
+    if take_one(&OPEN) == Some(1) {
         start::finish_sessions::<A>();
     }
     let _ = LATEST.compare_exchange(session.bits(), 0, Ordering::AcqRel, Ordering::Acquire);
