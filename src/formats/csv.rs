@@ -26,25 +26,42 @@ type Header = (char, [Option<usize>; 4]);
 
 /// The content of a header, if this is one.
 fn header(text: &str) -> Option<Header> {
+    columns(text).filter(|(_, columns)| columns[..3].iter().all(Option::is_some))
+}
+
+/// What is wrong with a line that is no header.
+fn problem(text: &str) -> String {
+    let known = columns(text).map(|(_, columns)| columns).unwrap_or_default();
+    let names = ["sender (src)", "receiver (dst)", "bytes"];
+    let missing = names.iter().zip(known).find(|(_, column)| column.is_none());
+    match missing.filter(|_| known.iter().any(Option::is_some)) {
+        Some((name, _)) => format!("the header has no column for the {name}: '{}'", short(text)),
+        None => format!("no header: '{}'", short(text)),
+    }
+}
+
+/// The separator and the known columns of a line.
+fn columns(text: &str) -> Option<Header> {
     let separator = [',', ';', '\t'].into_iter().find(|&c| text.contains(c))?;
     let mut columns = [None; 4];
     for (k, name) in text.split(separator).enumerate() {
         let name = name.trim().trim_matches('"').to_ascii_lowercase();
         let which = match name.as_str() {
             "src" | "source" | "sender" | "from" => 0,
-            "dst" | "dest" | "destination" | "receiver" | "to" => 1,
+            "dst" | "dest" | "destination" | "target" | "receiver" | "to" => 1,
             "bytes" | "weight" | "volume" => 2,
             "messages" | "msgs" | "count" => 3,
             _ => continue,
         };
         columns[which].get_or_insert(k);
     }
-    (columns[0].is_some() && columns[1].is_some() && columns[2].is_some())
-        .then_some((separator, columns))
+    Some((separator, columns))
 }
 
+/// Two known names are enough, so that the error of a header with one unknown name says which names are known.
 fn detects(source: &Source<'_>) -> bool {
-    source.content_lines("#").next().is_some_and(|line| header(line.text).is_some())
+    let known = |(_, columns): Header| columns.iter().flatten().count() >= 2;
+    source.content_lines("#").next().is_some_and(|line| columns(line.text).is_some_and(known))
 }
 
 fn read(source: &Source<'_>) -> Result<CommMatrix> {
@@ -61,7 +78,7 @@ fn read(source: &Source<'_>) -> Result<CommMatrix> {
             }
         } else if !line.text.trim().is_empty() {
             let Some(header) = header(line.text) else {
-                return Err(line.error(format!("no header: '{}'", short(line.text)), EXPECTED));
+                return Err(line.error(problem(line.text), EXPECTED));
             };
             found = Some((header, line.rest()));
             break;

@@ -265,10 +265,21 @@ fn csv_in_other_dialects() {
     for text in [
         "dst;src;bytes\n1;0;7\n",
         "\u{feff}from,to,weight\r\n0,1,7\r\n",
+        "Source,Target,Volume\n0,1,7\n",
         "\"src\",\"dst\",\"bytes\",\"note\"\n\"0\",\"1\",\"7\",\"x\"\n",
     ] {
         assert_eq!(read("f", text.as_bytes()).unwrap().sum().get(0, 1), source::counted_once(7));
     }
+}
+
+#[test]
+fn a_csv_file_with_an_unknown_column_says_which_one_is_missing() {
+    let problem = |text: &str| read("f", text.as_bytes()).err().unwrap().to_string();
+    let unknown = problem("src,nach,bytes\n0,1,7\n");
+    assert!(unknown.contains("no column for the receiver (dst): 'src,nach,bytes'"), "{unknown}");
+    assert!(unknown.contains("src,dst,bytes,messages"), "{unknown}");
+    assert!(problem("from,to,msgs\n0,1,7\n").contains("no column for the bytes"));
+    assert!(problem("from,nach,kilo\n0,1,7\n").contains("none of the known matrix formats"));
 }
 
 #[test]

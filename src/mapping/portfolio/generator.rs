@@ -78,12 +78,13 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
     /// True on a tree if a search takes a few milliseconds only, or if the tasks form a grid with diagonals: boxes are
     /// seldom the best for such a grid.
     pub(super) fn are_worth_a_search(&self) -> bool {
-        /// Tasks up to which a search takes so long.
+        /// Tasks up to which a search takes so long. Where no boxes are good, it may take twice as long.
         const FEW: usize = 512;
         let graph = &self.prepared.graph;
         let has_diagonals =
             |shape: &GridShape| graph.arcs.len() > 2 * shape.dims.len() * graph.len();
-        let by_shape = graph.len() <= FEW || self.detected.as_ref().is_some_and(has_diagonals);
+        let few = if self.has_good_boxes { FEW } else { 2 * FEW };
+        let by_shape = graph.len() <= few || self.detected.as_ref().is_some_and(has_diagonals);
         self.prepared.tree.is_some() && by_shape
     }
 
