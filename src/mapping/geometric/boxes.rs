@@ -55,10 +55,9 @@ fn are_good(
     for (l, sides) in boxes.iter().enumerate() {
         let drop = (costs[l] - costs.get(l + 1).copied().unwrap_or(0)) as f64;
         let volume: usize = sides.iter().product();
-        let best = best_sides(&shape.dims, &crossing, volume as f64);
         let sides: Vec<f64> = sides.iter().map(|&side| side as f64).collect();
         cost += drop * (all - inner_weight_of(shape, offsets, &sides));
-        ideal += drop * (all - inner_weight_of(shape, offsets, &best));
+        ideal += drop * (all - most_inside(shape, offsets, &crossing, volume as f64));
     }
     cost <= GOOD * ideal
 }
@@ -145,6 +144,35 @@ fn offsets(graph: &Csr, shape: &GridShape) -> Option<Vec<(Vec<usize>, f64)>> {
         }
     }
     Some(list)
+}
+
+/// The most weight that stays inside boxes of any sides. A box that takes all of a ring cuts nothing there, so all choices
+/// of rings are tried.
+fn most_inside(
+    shape: &GridShape,
+    offsets: &[(Vec<usize>, f64)],
+    crossing: &[f64],
+    volume: f64,
+) -> f64 {
+    let d = shape.dims.len();
+    let is_whole = |choice: u32, k: usize| choice >> k & 1 == 1;
+    let mut most = 0.0f64;
+    for choice in 0..1u32 << d.min(4) {
+        let whole: f64 =
+            (0..d).filter(|&k| is_whole(choice, k)).map(|k| shape.dims[k] as f64).product();
+        if whole > volume || (0..d).any(|k| is_whole(choice, k) && !shape.wrap[k]) {
+            continue;
+        }
+        let rest: Vec<usize> = (0..d).filter(|&k| !is_whole(choice, k)).collect();
+        let dims: Vec<usize> = rest.iter().map(|&k| shape.dims[k]).collect();
+        let crossing: Vec<f64> = rest.iter().map(|&k| crossing[k]).collect();
+        let mut sides: Vec<f64> = shape.dims.iter().map(|&side| side as f64).collect();
+        for (&k, side) in rest.iter().zip(best_sides(&dims, &crossing, volume / whole)) {
+            sides[k] = side;
+        }
+        most = most.max(inner_weight_of(shape, offsets, &sides));
+    }
+    most
 }
 
 /// Share of all pairs `step` apart in a dimension of `length` that stay in one box of `width`.

@@ -360,6 +360,24 @@ mod tests {
         assert_eq!(costs("stencil:8x8", "tree:4:4:4@1:10:100", 0), (1984, Some(1984)));
     }
 
+    /// Whether the boxes of a grid are good.
+    fn has_good_boxes(grid: &str, tree: &str) -> bool {
+        let (topology, graph) = (parse(tree).unwrap(), pattern(grid).unwrap());
+        let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
+        let prepared = Prepared::new(&problem);
+        let shape = detect(&prepared.graph).unwrap();
+        place_on_tree(&prepared.graph, &shape, prepared.tree.as_ref().unwrap()).unwrap().good
+    }
+
+    #[test]
+    fn boxes_are_good_if_no_sides_cut_much_less() {
+        assert!(has_good_boxes("stencil:16x16x16", "tree:4:16:64@1:10:100"));
+        assert!(has_good_boxes("stencil:32x32x2", "tree:8:16:16@1:10:100"));
+        assert!(!has_good_boxes("stencil:24x32", "tree:16:2:8:3@1:10:20:60"));
+        // Boxes of 4×5 points cut all three dimensions of this torus. A box that takes a whole ring of five cuts two.
+        assert!(!has_good_boxes("torus:8x15x5", "tree:20:6:5@1:10:100"));
+    }
+
     #[test]
     fn groups_may_differ_in_size() {
         // The first node lends five of its slots to others: 15 + 20 + 20 tasks.
