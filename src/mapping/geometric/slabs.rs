@@ -16,6 +16,7 @@
 use super::part::{MOST_DIMENSIONS, Part};
 use super::{GridShape, best_sides};
 use crate::base::sorting::Arrange;
+use crate::mapping::Budget;
 use crate::mapping::engine::{Csr, TreePlaces};
 use fnv::FnvHashMap;
 use std::ops::Range;
@@ -28,18 +29,20 @@ const MANY: usize = 8192;
 /// Divisions of a part for which the levels below are looked at.
 const AHEAD: usize = 4;
 
-/// Places `graph`, a grid of `shape`, on the sorted places of a tree; returns each vertex's index in sorted order.
-/// `None` if there are too many tasks or dimensions.
+/// Places `graph`, a grid of `shape`, on the sorted places of a tree; returns each vertex's index in sorted order. When
+/// the budget has expired, the rest is divided along the longest dimension. `None` if there are too many tasks or
+/// dimensions.
 pub(crate) fn place_in_slabs(
     graph: &Csr,
     shape: &GridShape,
     places: &TreePlaces,
+    budget: &Budget,
 ) -> Option<Vec<u32>> {
     let n = graph.len();
     if n > MOST || n != places.codes.len() || shape.dims.len() > MOST_DIMENSIONS {
         return None;
     }
-    let (mut slabs, vertex_at) = Slabs::new(graph, shape, places)?;
+    let (mut slabs, vertex_at) = Slabs::new(graph, shape, places, budget)?;
     let all = Part::new((0..n as u32).collect(), &slabs.coordinates);
     let (_, order) = slabs.solve(&all, 0..n, 0, true);
     let mut answer = vec![0u32; n];
@@ -61,6 +64,7 @@ struct Division {
 /// A grid and a tree. Points are the vertices, sorted by their coordinates, the last dimension fastest.
 struct Slabs<'a> {
     places: &'a TreePlaces,
+    budget: &'a Budget,
     /// By point.
     coordinates: Vec<[u32; MOST_DIMENSIONS]>,
     /// For each point, the edges to later points.
@@ -81,7 +85,12 @@ struct Slabs<'a> {
 
 impl<'a> Slabs<'a> {
     /// Also returns the vertex of each point. `None` if two vertices have the same coordinates.
-    fn new(graph: &Csr, shape: &GridShape, places: &'a TreePlaces) -> Option<(Self, Vec<u32>)> {
+    fn new(
+        graph: &Csr,
+        shape: &GridShape,
+        places: &'a TreePlaces,
+        budget: &'a Budget,
+    ) -> Option<(Self, Vec<u32>)> {
         let n = graph.len();
         let mut sorted: Vec<(u64, u32)> =
             (0..n as u32).map(|v| (shape.index(v as usize) as u64, v)).collect();
@@ -111,6 +120,7 @@ impl<'a> Slabs<'a> {
         }
         let slabs = Slabs {
             places,
+            budget,
             coordinates,
             offsets,
             edges,
@@ -163,7 +173,11 @@ impl<'a> Slabs<'a> {
         ahead: bool,
     ) -> Solved {
         let sizes: Vec<usize> = groups.iter().map(Range::len).collect();
-        let dimensions: Vec<usize> = (0..self.crossing.len()).collect();
+        let mut dimensions: Vec<usize> = (0..self.crossing.len()).collect();
+        if self.budget.expired() {
+            let longest = dimensions.iter().copied().max_by_key(|&k| part.extents[k]);
+            dimensions = longest.into_iter().collect();
+        }
         let mut divisions = self.divisions(part, &sizes, &dimensions);
         divisions.arrange_by_key(|division| division.cut);
         divisions.dedup_by(|a, b| a.cut == b.cut && a.points == b.points);
@@ -346,7 +360,7 @@ mod tests {
             prepared.cost(&place_of)
         };
         let boxes = place_on_tree(&prepared.graph, &shape, places);
-        let slabs = place_in_slabs(&prepared.graph, &shape, places).unwrap();
+        let slabs = place_in_slabs(&prepared.graph, &shape, places, &Budget::unlimited()).unwrap();
         (cost(slabs), boxes.map(|boxed| cost(boxed.position_of)))
     }
 
@@ -388,6 +402,20 @@ mod tests {
     }
 
     #[test]
+    fn an_expired_budget_still_gives_a_placement() {
+        let (topology, graph) =
+            (parse("tree:6:5:4@1:10:100").unwrap(), pattern("stencil:10x12").unwrap());
+        let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
+        let prepared = Prepared::new(&problem);
+        let shape = detect(&prepared.graph).unwrap();
+        let places = prepared.tree.as_ref().unwrap();
+        let expired = Budget::within(std::time::Duration::ZERO);
+        let mut sorted = place_in_slabs(&prepared.graph, &shape, places, &expired).unwrap();
+        sorted.sort_unstable();
+        assert!(sorted.iter().zip(0..).all(|(&place, k)| place == k));
+    }
+
+    #[test]
     fn four_dimensions_are_the_most() {
         assert!(costs("stencil:4x3x5x3", "tree:9:4:5@1:10:100", 0).0 > 0);
         let graph = pattern("stencil:2x2x2x2x2").unwrap();
@@ -396,7 +424,7 @@ mod tests {
         let prepared = Prepared::new(&problem);
         let shape = detect(&prepared.graph).unwrap();
         let places = prepared.tree.as_ref().unwrap();
-        assert!(place_in_slabs(&prepared.graph, &shape, places).is_none());
+        assert!(place_in_slabs(&prepared.graph, &shape, places, &Budget::unlimited()).is_none());
     }
 
     proptest! {
@@ -421,7 +449,7 @@ mod tests {
             let prepared = Prepared::new(&problem);
             let places = prepared.tree.as_ref().unwrap();
             if let Some(shape) = detect(&prepared.graph).filter(|_| places.codes.len() == tasks)
-                && let Some(mut sorted) = place_in_slabs(&prepared.graph, &shape, places)
+                && let Some(mut sorted) = place_in_slabs(&prepared.graph, &shape, places, &Budget::unlimited())
             {
                 sorted.sort_unstable();
                 prop_assert!(sorted.iter().enumerate().all(|(k, &place)| place as usize == k));

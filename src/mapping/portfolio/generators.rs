@@ -98,7 +98,7 @@ const GRID_IN_SLABS: Generator = Generator {
     candidate: |name, offers| {
         let prepared = offers.prepared;
         let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
-        let mut sorted = place_in_slabs(&prepared.graph, shape, tree)?;
+        let mut sorted = place_in_slabs(&prepared.graph, shape, tree, offers.budget)?;
         align_tree(prepared, tree, &mut sorted);
         Some(Candidate::new(name, sorted.iter().map(|&k| tree.order[k as usize]).collect()))
     },

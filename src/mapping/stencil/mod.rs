@@ -105,13 +105,13 @@ pub(super) fn best(
     let (_, name, place_of) = candidates.min_by_key(|(cost, ..)| *cost)?;
     let best = (name, placement::refined(prepared, place_of, &groups, budget));
     // Where a grid was recognised, slabs are a candidate of their own.
-    let slabs = detected.is_none().then(|| in_slabs(prepared, &points)).flatten();
+    let slabs = detected.is_none().then(|| in_slabs(prepared, &points, budget)).flatten();
     let slabs = slabs.filter(|slabs| prepared.cost(slabs) < prepared.cost(&best.1));
     Some(slabs.map_or(best, |slabs| ("grid in slabs", slabs)))
 }
 
 /// The place of every vertex in slabs. `None` if the machine is no tree, or if some tasks are no points.
-fn in_slabs(prepared: &Prepared<'_, '_>, points: &Points) -> Option<Vec<u32>> {
+fn in_slabs(prepared: &Prepared<'_, '_>, points: &Points, budget: &Budget) -> Option<Vec<u32>> {
     let tree = prepared.tree.as_ref()?;
     let n = prepared.graph.len();
     if points.len() != n {
@@ -126,7 +126,7 @@ fn in_slabs(prepared: &Prepared<'_, '_>, points: &Points) -> Option<Vec<u32>> {
         column
     };
     shape.coordinates = (0..shape.dims.len()).map(column).collect();
-    let mut sorted = place_in_slabs(&prepared.graph, &shape, tree)?;
+    let mut sorted = place_in_slabs(&prepared.graph, &shape, tree, budget)?;
     align_tree(prepared, tree, &mut sorted);
     Some(sorted.iter().map(|&k| tree.order[k as usize]).collect())
 }
