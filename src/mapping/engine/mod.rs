@@ -32,5 +32,5 @@ pub(crate) use placement::{EMPTY, Placement, cost};
 pub(crate) use prepared::{Prepared, honour_fixed};
 pub(crate) use random::{Rng, seeded, shuffled};
 pub(crate) use renumbering::visiting_order;
-pub(crate) use symmetry::{align_grid, align_tree};
+pub(crate) use symmetry::{align_grid, places_on_tree};
 pub(crate) use tree_places::TreePlaces;

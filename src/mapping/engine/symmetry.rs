@@ -8,9 +8,20 @@ use super::{Prepared, TreePlaces};
 use crate::topology::Grid;
 use std::ops::Range;
 
+/// The place of each task, from its index `position[v]` in the sorted places, after fixed tasks were brought to their
+/// places by exchanges of groups that look alike, as far as possible.
+pub(crate) fn places_on_tree(
+    prepared: &Prepared<'_, '_>,
+    places: &TreePlaces,
+    mut position: Vec<u32>,
+) -> Vec<u32> {
+    align_tree(prepared, places, &mut position);
+    position.into_iter().map(|k| places.order[k as usize]).collect()
+}
+
 /// Exchanges groups of a tree that look alike until fixed tasks are on their places, as far as possible.
 /// `position[v]` is an index into the sorted places; places and tasks are equal in number.
-pub(crate) fn align_tree(prepared: &Prepared<'_, '_>, places: &TreePlaces, position: &mut [u32]) {
+fn align_tree(prepared: &Prepared<'_, '_>, places: &TreePlaces, position: &mut [u32]) {
     if prepared.pinned.is_empty() || position.len() != places.order.len() {
         return;
     }

@@ -5,7 +5,7 @@ use super::candidate::{Candidate, Origin};
 use super::generator::{Generator, Offers};
 use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
-use crate::mapping::engine::{Csr, Prepared, align_tree, with_distance};
+use crate::mapping::engine::{Csr, Prepared, places_on_tree, with_distance};
 use crate::mapping::geometric::{place_in_slabs, place_on_tree};
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::papers::geom;
@@ -85,9 +85,7 @@ const GRID_IN_BOXES: Generator = Generator {
         let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
         let boxed = place_on_tree(&prepared.graph, shape, tree)?;
         offers.has_good_boxes = boxed.good;
-        let mut sorted = boxed.position_of;
-        align_tree(prepared, tree, &mut sorted);
-        Some(Candidate::new(name, sorted.iter().map(|&k| tree.order[k as usize]).collect()))
+        Some(Candidate::new(name, places_on_tree(prepared, tree, boxed.position_of)))
     },
 };
 
@@ -98,9 +96,8 @@ const GRID_IN_SLABS: Generator = Generator {
     candidate: |name, offers| {
         let prepared = offers.prepared;
         let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
-        let mut sorted = place_in_slabs(&prepared.graph, shape, tree, offers.budget)?;
-        align_tree(prepared, tree, &mut sorted);
-        Some(Candidate::new(name, sorted.iter().map(|&k| tree.order[k as usize]).collect()))
+        let sorted = place_in_slabs(&prepared.graph, shape, tree, offers.budget)?;
+        Some(Candidate::new(name, places_on_tree(prepared, tree, sorted)))
     },
 };
 
@@ -260,9 +257,7 @@ fn split(offers: &Offers<'_, '_, '_>, graph: &Csr) -> Vec<u32> {
     let mut bisector = Bisector::new(offers.effort.bisect, offers.budget);
     let rng = &prepared.rng;
     if let Some(tree) = &prepared.tree {
-        let mut sorted = multisect(graph, tree, &mut bisector, rng);
-        align_tree(prepared, tree, &mut sorted);
-        return sorted.iter().map(|&k| tree.order[k as usize]).collect();
+        return places_on_tree(prepared, tree, multisect(graph, tree, &mut bisector, rng));
     }
     let grid = prepared.problem.grid();
     let halves = match &grid {

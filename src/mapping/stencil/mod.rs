@@ -25,7 +25,7 @@ mod task_numbers;
 #[cfg(test)]
 mod tests;
 
-use super::engine::{Prepared, align_tree};
+use super::engine::{Prepared, places_on_tree};
 use super::geometric::{GridShape, detect, place_in_slabs};
 use super::problem::refused;
 use super::{Budget, Mapper, Outcome, Problem};
@@ -126,7 +126,6 @@ fn in_slabs(prepared: &Prepared<'_, '_>, points: &Points, budget: &Budget) -> Op
         column
     };
     shape.coordinates = (0..shape.dims.len()).map(column).collect();
-    let mut sorted = place_in_slabs(&prepared.graph, &shape, tree, budget)?;
-    align_tree(prepared, tree, &mut sorted);
-    Some(sorted.iter().map(|&k| tree.order[k as usize]).collect())
+    let sorted = place_in_slabs(&prepared.graph, &shape, tree, budget)?;
+    Some(places_on_tree(prepared, tree, sorted))
 }

@@ -5,7 +5,7 @@ use super::node_groups::NodeGroup;
 use super::points::Points;
 use crate::mapping::Budget;
 use crate::mapping::coarsening::Contractor;
-use crate::mapping::engine::{Pool, Prepared, TreePlaces, align_tree};
+use crate::mapping::engine::{Pool, Prepared, TreePlaces, places_on_tree};
 use crate::mapping::multisection::{BisectEffort, Bisector, multisect};
 
 /// The place of every vertex: part by part on the groups, point by point on their places, both in the
@@ -53,9 +53,8 @@ pub(super) fn refined(
     if prepared.cost(&inner) <= prepared.cost(&place_of) {
         place_of = inner;
     }
-    let mut sorted: Vec<u32> = place_of.iter().map(|&p| machine.index_of[p as usize]).collect();
-    align_tree(prepared, tree, &mut sorted);
-    sorted.into_iter().map(|k| tree.order[k as usize]).collect()
+    let sorted = place_of.iter().map(|&p| machine.index_of[p as usize]).collect();
+    places_on_tree(prepared, tree, sorted)
 }
 
 /// The groups of a machine that is a tree.
