@@ -10,11 +10,12 @@ use crate::base::permutation::identity;
 use crate::base::random::SplitMix64;
 
 /// The patterns: name, form of the text after the colon, meaning.
-pub const PATTERNS: [(&str, &str, &str); 11] = [
+pub const PATTERNS: [(&str, &str, &str); 12] = [
     ("stencil", "AxB[xC]", "nearest neighbours of a grid (5- and 7-point stencils), weight 1"),
     ("torus", "AxB[xC]", "the same with periodic boundaries"),
     ("stencil27", "AxB[xC]", "all neighbours of a grid: faces 100, edges 10, corners 1"),
     ("moore", "AxB[xC]", "all neighbours of a grid (9- and 27-point stencils), weight 1"),
+    ("lines", "AxB[xC]", "all pairs on each line of a grid (FFT in pencils): 1000 over its points"),
     ("rgg", "N", "random geometric graph in the unit square, about 8 neighbours, weight 1"),
     ("spmv", "N", "sparse matrix-vector product: irregular cells, weight = shared boundary"),
     ("fft", "N", "butterfly: every power-of-two stride, weight 1; N a power of two"),
@@ -63,6 +64,7 @@ pub fn pattern(text: &str) -> Result<Graph> {
         "torus" => grid(&dims, true, Diagonals::None),
         "stencil27" => grid(&dims, false, Diagonals::Lighter),
         "moore" => grid(&dims, false, Diagonals::Equal),
+        "lines" => all_pairs_on_lines(&dims),
         "rgg" => one(true, "a number").map(|()| geometric(n, seed))?,
         "spmv" => one(true, "a number").map(|()| cells(n, seed))?,
         "fft" => one(n.is_power_of_two(), "a power of two").map(|()| butterfly(n))?,
@@ -110,6 +112,23 @@ enum Diagonals {
     Lighter,
     /// As much as along the axes.
     Equal,
+}
+
+/// All pairs of points on a line of a grid. The weight is 1000 over the points of the line, so a task has about as much
+/// traffic along each dimension. The last dimension varies fastest.
+fn all_pairs_on_lines(dims: &[usize]) -> Edges {
+    let n: usize = dims.iter().product();
+    let (mut edges, mut stride) = (Vec::new(), n);
+    for &len in dims {
+        stride /= len;
+        let weight = (1000 / len as u64).max(1);
+        for v in 0..n {
+            let after = len - 1 - v / stride % len;
+            let others = (1..=after).map(|k| (v as u32, (v + k * stride) as u32, weight));
+            edges.extend(others);
+        }
+    }
+    edges
 }
 
 /// Neighbours in a grid. The last dimension varies fastest.

@@ -140,7 +140,9 @@ fn by_tabu(
         FewTasks::new(&prepared.graph, places, |a, b| d.between(a, b), is_fixed)
     });
     let rng = &mut prepared.rng.fork(0x7ab0);
-    few.better(&best.place_of, known, effort.tabu_pairs, rng, budget)
+    let place_of = few.better(&best.place_of, effort.tabu_pairs, rng, budget)?;
+    // The search may have rounded the weights.
+    (prepared.cost(&place_of) < known).then_some(place_of)
 }
 
 /// The best of the candidates after local search, with its cost, which is not computed if there is nothing to

@@ -95,7 +95,7 @@ impl Effort {
                 // On large problems, most evaluations beyond this number find nothing.
                 swap_evaluations: if n > 8192 { 20 * n } else { 200 * n },
                 congestion_steps: 50 * n,
-                tabu_pairs: 500_000,
+                tabu_pairs: 1_000_000,
                 time_steps: (50 * n).max((300 * n).min(60_000)),
                 blocks: of_blocks(preset, n),
                 clusters: of_clusters(preset, n),
@@ -126,7 +126,7 @@ impl Effort {
                 swap_evaluations: if n > LARGE { 20 * n } else { 1000 * n },
                 congestion_steps: 200 * n.min(65_536),
                 // On a tree it seldom finds more than the other steps, and a launch would start 90 ms later.
-                tabu_pairs: if tree { 1_000_000 } else { 10_000_000 },
+                tabu_pairs: if tree { 2_000_000 } else { 30_000_000 },
                 time_steps: (200 * n.min(65_536)).max((2500 * n).min(500_000)),
                 blocks: of_blocks(preset, n),
                 clusters: of_clusters(preset, n),
@@ -138,7 +138,7 @@ impl Effort {
                 cold,
                 swap_evaluations: 5000 * n,
                 congestion_steps: 2000 * n.min(65_536),
-                tabu_pairs: 80_000_000,
+                tabu_pairs: 160_000_000,
                 time_steps: (2000 * n.min(65_536)).max((40_000 * n).min(10_000_000)),
                 blocks: of_blocks(preset, n),
                 clusters: of_clusters(preset, n),

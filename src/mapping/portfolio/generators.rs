@@ -6,7 +6,7 @@ use super::generator::{Generator, Offers};
 use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
 use crate::mapping::engine::{Csr, Prepared, places_on_tree, with_distance};
-use crate::mapping::geometric::{place_in_slabs, place_on_tree};
+use crate::mapping::geometric::{detect_lines, place_in_slabs, place_on_tree};
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::papers::geom;
 use crate::mapping::{Budget, Preset, stencil};
@@ -21,11 +21,12 @@ const BY_STENCIL: [Generator; 1] = [STENCIL];
 const BY_OTHER_SHAPE: [Generator; 2] = [GRID_WITH_GAPS, GRID_FOLDED];
 
 /// All other generators, which search.
-const BY_SEARCH: [Generator; 6] = [
+const BY_SEARCH: [Generator; 7] = [
     BLOCKS_BY_CYCLES,
     GRID_BY_BLOCKS,
     CLUSTERS_IN_BLOCKS,
     MULTISECTION,
+    LINES_IN_SLABS,
     DUAL_BISECTION,
     GIVEN_ORDER,
 ];
@@ -200,6 +201,18 @@ const MULTISECTION: Generator = Generator {
     candidate: |name, offers| Some(Candidate::new(name, split(offers, &offers.prepared.graph))),
 };
 
+/// A grid whose tasks talk to all others on their lines, cut into slabs for the groups of a tree.
+const LINES_IN_SLABS: Generator = Generator {
+    name: "lines in slabs",
+    applies: |offers| offers.detected.is_none() && offers.prepared.tree.is_some(),
+    candidate: |name, offers| {
+        let prepared = offers.prepared;
+        let (shape, tree) = (detect_lines(&prepared.graph)?, prepared.tree.as_ref()?);
+        let sorted = place_in_slabs(&prepared.graph, &shape, tree, offers.budget)?;
+        Some(Candidate::new(name, places_on_tree(prepared, tree, sorted)))
+    },
+};
+
 /// Tasks up to which clusters on blocks are no better than tasks and machine halved together.
 const FEW: usize = 128;
 
@@ -301,6 +314,7 @@ mod tests {
             ("torus:2x54", "stencil:9x2x6,shuffle=1", 108),
             ("torus:12x12", "powerlaw:144", 144),
             ("tree:5:6@1:10", "stencil:6x5", 30),
+            ("tree:5:6@1:10", "lines:6x5", 30),
         ] {
             let (topology, graph) = (parse(machine).unwrap(), pattern(text).unwrap());
             let slots: Vec<usize> = (0..slots).map(|k| k * 7 % topology.slots()).collect();
