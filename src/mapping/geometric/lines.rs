@@ -7,8 +7,8 @@
 //! of its neighbourhood. They give the coordinates of its neighbours. A vertex farther away has, in each dimension, the
 //! largest coordinate of its neighbours that are one step nearer, because the first vertex has all coordinates 0.
 //!
-//! Limits: two to four dimensions, with lines of three points or more. If light edges do not fit the lines, those below a
-//! quarter of the median weight are left out.
+//! Limits: two to four dimensions. If light edges do not fit the lines, those below a quarter of the median weight are left
+//! out.
 
 use super::GridShape;
 use super::part::MOST_DIMENSIONS;
@@ -21,13 +21,13 @@ const MOST: usize = 65_536;
 /// Dimensions of a grid of lines.
 const DIMENSIONS: RangeInclusive<usize> = 2..=MOST_DIMENSIONS;
 
-/// The points of the shortest line. Rings of four are lines of two points in two dimensions, but also grids.
-const SHORTEST: usize = 3;
+/// The points of the shortest line.
+const SHORTEST: usize = 2;
 
 /// The coordinates of each vertex, if the edges are those among all points of each line.
 pub(crate) fn detect_lines(graph: &Csr) -> Option<GridShape> {
     let n = graph.len();
-    if n > MOST || n < SHORTEST * SHORTEST {
+    if !(SHORTEST * SHORTEST..=MOST).contains(&n) {
         return None;
     }
     with_edges_from(graph, i64::MIN).or_else(|| {
@@ -152,14 +152,14 @@ mod tests {
     }
 
     fn edges(graph: &Graph) -> Vec<(u32, u32, u64)> {
-        let arcs = |a: usize| graph.arcs(a).map(move |(b, w)| (a as u32, b as u32, w));
+        let arcs = |a: usize| graph.arcs(a).map(move |(b, w)| (a as u32, b, w));
         (0..graph.vertices()).flat_map(arcs).filter(|&(a, b, _)| a < b).collect()
     }
 
     proptest! {
         /// Lines are found for every numbering of the tasks, also beside light traffic, and every edge leads along one.
         #[test]
-        fn lines_are_found(dims in prop::collection::vec(3usize..7, 2..4), shuffle in 0u64..1000, light in 0usize..40) {
+        fn lines_are_found(dims in prop::collection::vec(2usize..7, 2..4), shuffle in 0u64..1000, light in 0usize..40) {
             let text: Vec<String> = dims.iter().map(usize::to_string).collect();
             let graph = pattern(&format!("lines:{},shuffle={shuffle}", text.join("x"))).unwrap();
             let (mut edges, n) = (edges(&graph), graph.vertices());
