@@ -27,15 +27,16 @@ const SHORTEST: usize = 2;
 /// The coordinates of each vertex, if the edges are those among all points of each line.
 pub(crate) fn detect_lines(graph: &Csr) -> Option<GridShape> {
     let n = graph.len();
-    if !(SHORTEST * SHORTEST..=MOST).contains(&n) {
+    // So many other points are on the lines of a task at least: those of a cube of the most dimensions.
+    let side = libm::pow(n as f64, 1.0 / MOST_DIMENSIONS as f64);
+    let least = (MOST_DIMENSIONS as f64 * (side - 1.0)) as usize;
+    if !(SHORTEST * SHORTEST..=MOST).contains(&n) || graph.arcs.len() / n < least {
         return None;
     }
     with_edges_from(graph, i64::MIN).or_else(|| {
         let mut weights: Vec<i64> =
             (0..n).flat_map(|v| graph.arcs(v)).map(|(_, weight)| weight).collect();
-        if weights.is_empty() {
-            return None;
-        }
+        // There are some: a grid of four points has more than one edge at each.
         let middle = weights.len() / 2;
         let (_, &mut median, _) = weights.select_nth_unstable(middle);
         with_edges_from(graph, (median + 3) / 4)
@@ -187,6 +188,13 @@ mod tests {
         let mut missing = edges(&whole);
         missing.pop();
         assert_eq!(lines_in(&Graph::from_edges(30, &missing)), None, "an edge is missing");
+        // Two edges exchange their ends, far from the first task: all degrees stay.
+        let mut crossed = edges(&whole);
+        for (edge, other) in [((7, 8), (7, 15)), ((14, 15), (8, 14))] {
+            let at = crossed.iter().position(|&(a, b, _)| (a, b) == edge).unwrap();
+            (crossed[at].0, crossed[at].1) = other;
+        }
+        assert_eq!(lines_in(&Graph::from_edges(30, &crossed)), None, "edges are crossed");
         // The Shrikhande graph has the degrees and the common neighbours of 4x4 lines.
         let steps = [(0, 1), (1, 0), (1, 1)];
         let twisted: Vec<_> = (0..16u32)

@@ -125,7 +125,7 @@ impl Effort {
                 // On large problems, most evaluations beyond 20 for each task find nothing.
                 swap_evaluations: if n > LARGE { 20 * n } else { 1000 * n },
                 congestion_steps: 200 * n.min(65_536),
-                // On a tree it seldom finds more than the other steps, and a launch would start 90 ms later.
+                // On a tree it seldom finds more than the other steps, and a launch would start 100 ms later.
                 tabu_pairs: if tree { 2_000_000 } else { 30_000_000 },
                 time_steps: (200 * n.min(65_536)).max((2500 * n).min(500_000)),
                 blocks: of_blocks(preset, n),

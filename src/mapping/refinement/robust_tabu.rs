@@ -120,10 +120,13 @@ impl FewTasks {
             if budget.expired() {
                 break;
             }
-            let mut search = Search::new(self, self.placed(start));
-            least = search.cost.min(least);
+            let mut item_at = self.placed(start);
             if number > 0 {
-                search.scatter(rng);
+                self.scatter(&mut item_at, rng);
+            }
+            let mut search = Search::new(self, item_at);
+            if number == 0 {
+                least = search.cost;
             }
             search.run(steps, &mut least, &mut best, rng, budget);
         }
@@ -143,6 +146,18 @@ impl FewTasks {
         let free = item_at.iter_mut().filter(|item| **item == usize::MAX);
         free.zip(self.tasks..).for_each(|(item, number)| *item = number);
         item_at
+    }
+
+    /// Puts the items that may move on each other's places, at random.
+    fn scatter(&self, item_at: &mut [usize], rng: &mut Rng) {
+        let is_movable = |place: &usize| item_at[*place] < self.movable;
+        let places: Vec<usize> = (0..self.size).filter(is_movable).collect();
+        let items: Vec<usize> = places.iter().map(|&place| item_at[place]).collect();
+        let mut order = Vec::new();
+        shuffled(rng, self.movable, &mut order);
+        for (&place, &k) in places.iter().zip(&order) {
+            item_at[place] = items[k as usize];
+        }
     }
 
     /// True if a swap of these items changes something, and both may move.
@@ -176,20 +191,6 @@ impl<'a> Search<'a> {
         };
         search.compute_tables();
         search
-    }
-
-    /// Begins anew at a random placement.
-    fn scatter(&mut self, rng: &mut Rng) {
-        let movable = self.problem.movable;
-        let is_movable = |place: &usize| self.item_at[*place] < movable;
-        let places: Vec<usize> = (0..self.problem.size).filter(is_movable).collect();
-        let items: Vec<usize> = places.iter().map(|&place| self.item_at[place]).collect();
-        let mut order = Vec::new();
-        shuffled(rng, movable, &mut order);
-        for (&place, &k) in places.iter().zip(&order) {
-            self.item_at[place] = items[k as usize];
-        }
-        self.compute_tables();
     }
 
     /// Makes the tables of costs, and the cost.
