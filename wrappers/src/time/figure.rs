@@ -25,7 +25,15 @@ impl TimeInMpi {
     }
 
     /// The figure of a process whose time is an estimate with this standard error.
+    ///
+    /// The sum over threads that wait for each other in MPI may be far above the time of the process. The figure then
+    /// is the time of the process, and only a sum that is really below it would make the figure wrong. With a sum
+    /// that is `b` standard errors above the limit, the mean square of what the figure is too large by is at most
+    /// half of the variance times exp(-b²/2), for a normal distribution.
     pub fn estimated(seconds: f64, error: f64, elapsed: f64, calls: u64) -> TimeInMpi {
+        let above = (seconds - elapsed) / error;
+        let error =
+            if above > 0.0 { error * 0.5f64.sqrt() * (-above * above / 4.0).exp() } else { error };
         TimeInMpi { error, ..TimeInMpi::certain(seconds, elapsed, calls) }
     }
 
@@ -115,6 +123,33 @@ mod tests {
         assert_eq!(gathered.result(), None, "8 % of the time");
         (1..16).for_each(|_| gathered.add(Some(rough)));
         assert!(gathered.result().is_some(), "2 %");
+    }
+
+    /// Four threads that wait for each other's calls: a rough sum of 20 s in 10 s.
+    #[test]
+    fn a_sum_far_above_the_time_is_a_certain_figure() {
+        let figure = |seconds, error| TimeInMpi::estimated(seconds, error, 10.0, 100);
+        assert_eq!(figure(9.9, 2.0).error, 2.0, "below the limit, the error is that of the sum");
+        assert!(!figure(10.1, 2.0).is_good());
+        let far = figure(20.0, 3.0);
+        assert!(far.is_good() && far.seconds == 10.0, "{far:?}");
+        assert_eq!(figure(20.0, 0.0).error, 0.0);
+        assert!(!figure(20.0, f64::INFINITY).is_good() && !figure(20.0, f64::NAN).is_good());
+    }
+
+    /// The error against the exact one, by numerical integration of the normal distribution.
+    #[test]
+    fn the_error_at_the_limit_is_not_too_small() {
+        for b in [0.01, 0.3, 1.0, 2.0, 3.0] {
+            let step = 1e-3;
+            let square: f64 = (0..12_000)
+                .map(|i| (f64::from(i) + 0.5) * step)
+                .map(|y| y * y * (-(b + y) * (b + y) / 2.0).exp() * step)
+                .sum();
+            let exact = (square / std::f64::consts::TAU.sqrt()).sqrt();
+            let ours = TimeInMpi::estimated(10.0 + b, 1.0, 10.0, 1).error;
+            assert!(ours >= exact && ours < 6.0 * exact, "{b}: {ours} for {exact}");
+        }
     }
 
     #[test]
