@@ -18,7 +18,7 @@ pub(crate) use boxes::{divisors, inner_weight, place_on_tree};
 pub(crate) use detect::detect;
 pub(crate) use embed::place_on_grid;
 pub(crate) use folding::fold_on_grid;
-pub(crate) use lines::detect_lines;
+pub(crate) use lines::{are_even, detect_lines};
 pub(crate) use shape::GridShape;
 pub(crate) use sides::best_sides;
 pub(crate) use slabs::place_in_slabs;

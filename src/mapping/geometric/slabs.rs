@@ -7,8 +7,9 @@
 //! groups each, and every slab is divided along another dimension.
 //!
 //! For each part, the dimensions and the numbers of slabs are compared by the weight that they cut. Of those that cut
-//! least, the one is taken that also leaves the least to be cut in the levels below. A part that has the shape of an
-//! earlier one is divided as that one was.
+//! least, the one is taken that also leaves the least to be cut in the levels below. This is estimated from some of the
+//! groups. For the whole grid, the best three by the estimate are completed and compared, if it is not large. A part that
+//! has the shape of an earlier one is divided as that one was.
 //!
 //! Limits: grids of up to four dimensions. The search is greedy from the root down. Edges that are not part of the
 //! stencil count where they are cut, but two parts of the same shape are divided in the same way.
@@ -28,15 +29,20 @@ const MOST: usize = 262_144;
 const MANY: usize = 8192;
 /// Divisions of a part for which the levels below are looked at.
 const AHEAD: usize = 4;
+/// Groups of a division for which the levels below are looked at, where divisions are compared to the end.
+const SAMPLE: usize = 8;
+/// Divisions of the whole grid that are completed and compared.
+const COMPARED: usize = 3;
 
-/// Places `graph`, a grid of `shape`, on the sorted places of a tree; returns each vertex's index in sorted order. When
-/// the budget has expired, the rest is divided along the longest dimension. `None` if there are too many tasks or
-/// dimensions.
+/// Places `graph`, a grid of `shape`, on the sorted places of a tree; returns each vertex's index in sorted order. With
+/// `compare`, divisions of the whole grid are compared to the end, if it is not large. When the budget has expired, the
+/// rest is divided along the longest dimension. `None` if there are too many tasks or dimensions.
 pub(crate) fn place_in_slabs(
     graph: &Csr,
     shape: &GridShape,
     places: &TreePlaces,
     budget: &Budget,
+    compare: bool,
 ) -> Option<Vec<u32>> {
     let n = graph.len();
     if n > MOST || n != places.codes.len() || shape.dims.len() > MOST_DIMENSIONS {
@@ -44,12 +50,26 @@ pub(crate) fn place_in_slabs(
     }
     let (mut slabs, vertex_at) = Slabs::new(graph, shape, places, budget)?;
     let all = Part::new((0..n as u32).collect(), &slabs.coordinates);
-    let (_, order) = slabs.solve(&all, 0..n, 0, true);
+    let look = if compare && n <= MANY { Look::Compare } else { Look::Below };
+    slabs.sample = if look == Look::Compare { SAMPLE } else { 2 };
+    let (_, order) = slabs.solve(&all, 0..n, 0, look);
     let mut answer = vec![0u32; n];
     for (k, &point) in order.iter().enumerate() {
         answer[vertex_at[point as usize] as usize] = k as u32;
     }
     Some(answer)
+}
+
+/// How a division of a part is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// The one that cuts least.
+    Nowhere,
+    /// Of those that cut least, the one that also leaves the least to be cut in the levels below, by an estimate.
+    Below,
+    /// Of those that are best by this estimate, the one that is best when all of its parts are divided as well as
+    /// possible.
+    Compare,
 }
 
 /// What the edges inside a part cost, and its points in the order of the places, each as its number in the part.
@@ -65,6 +85,8 @@ struct Division {
 struct Slabs<'a> {
     places: &'a TreePlaces,
     budget: &'a Budget,
+    /// Groups of a division for which the levels below are looked at.
+    sample: usize,
     /// By point.
     coordinates: Vec<[u32; MOST_DIMENSIONS]>,
     /// For each point, the edges to later points.
@@ -121,6 +143,7 @@ impl<'a> Slabs<'a> {
         let slabs = Slabs {
             places,
             budget,
+            sample: SAMPLE,
             coordinates,
             offsets,
             edges,
@@ -134,21 +157,20 @@ impl<'a> Slabs<'a> {
         Some((slabs, vertex_at))
     }
 
-    /// Divides a part among the places `range` of the tree, from `level` down. Looks at the levels below each division if
-    /// it looks `ahead`.
-    fn solve(&mut self, part: &Part, range: Range<usize>, level: usize, ahead: bool) -> Solved {
+    /// Divides a part among the places `range` of the tree, from `level` down.
+    fn solve(&mut self, part: &Part, range: Range<usize>, level: usize, look: Look) -> Solved {
         let groups = match level < self.places.shifts.len() {
             true => self.places.groups(range.clone(), level),
             // Places of one slot.
             false => return (0.0, (0..part.points.len() as u32).collect()),
         };
         if groups.len() == 1 {
-            return self.solve(part, range, level + 1, ahead);
+            return self.solve(part, range, level + 1, look);
         }
         let below = (1u64 << self.places.shifts[level]) - 1;
         let sizes = groups.iter().map(|group| group.len() as u64);
         let codes = self.places.codes[range].iter().map(|code| code & below);
-        let key = part.key(sizes.chain(codes).chain([2 * level as u64 + u64::from(ahead)]));
+        let key = part.key(sizes.chain(codes).chain([3 * level as u64 + look as u64]));
         let known = self.known.get(&key);
         if let Some(known) = known.filter(|(_, order)| order.len() == part.points.len()) {
             return known.clone();
@@ -158,7 +180,7 @@ impl<'a> Slabs<'a> {
             let cut = self.division(points, &vec![1; groups.len()]).cut;
             (cut as f64 * self.distance(level), (0..part.points.len() as u32).collect())
         } else {
-            self.best_division(part, &groups, level, ahead)
+            self.best_division(part, &groups, level, look)
         };
         self.known.insert(key, solved.clone());
         solved
@@ -170,7 +192,7 @@ impl<'a> Slabs<'a> {
         part: &Part,
         groups: &[Range<usize>],
         level: usize,
-        ahead: bool,
+        look: Look,
     ) -> Solved {
         let sizes: Vec<usize> = groups.iter().map(Range::len).collect();
         let mut dimensions: Vec<usize> = (0..self.crossing.len()).collect();
@@ -181,31 +203,46 @@ impl<'a> Slabs<'a> {
         let mut divisions = self.divisions(part, &sizes, &dimensions);
         divisions.arrange_by_key(|division| division.cut);
         divisions.dedup_by(|a, b| a.cut == b.cut && a.points == b.points);
-        divisions.truncate(if ahead { AHEAD } else { 1 });
-        let alone = divisions.len() == 1;
-        let mut best: Option<(f64, Division)> = None;
+        divisions.truncate(if look == Look::Nowhere { 1 } else { AHEAD });
+        let (mut estimated, alone) = (Vec::new(), divisions.len() == 1);
         for division in divisions {
             let below = if alone { 0.0 } else { self.below(&division, groups, level) };
-            let cost = division.cut as f64 * self.distance(level) + below;
+            estimated.push((division.cut as f64 * self.distance(level) + below, division));
+        }
+        estimated.arrange_by(|a, b| a.0.total_cmp(&b.0));
+        estimated.truncate(if look == Look::Compare { COMPARED } else { 1 });
+        let inner = if look == Look::Nowhere { Look::Nowhere } else { Look::Below };
+        let mut best: Option<(f64, Vec<u32>)> = None;
+        for (_, division) in &estimated {
+            let (cost, order) = self.complete(division, groups, level, inner);
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, division));
+                best = Some((cost, order));
             }
         }
-        let Some((_, division)) = best else {
-            return (0.0, (0..part.points.len() as u32).collect());
-        };
+        let (cost, order) = best.unwrap_or_else(|| (0.0, part.points.clone()));
+        (cost, self.numbers(part, &order))
+    }
+
+    /// Divides the groups of a division further: what it costs, and the points in the order of the places.
+    fn complete(
+        &mut self,
+        division: &Division,
+        groups: &[Range<usize>],
+        level: usize,
+        look: Look,
+    ) -> (f64, Vec<u32>) {
         let mut cost = division.cut as f64 * self.distance(level);
-        let mut order = Vec::with_capacity(part.points.len());
+        let mut order = Vec::with_capacity(division.points.len());
         let mut rest = &division.points[..];
         for group in groups {
             let (points, after) = rest.split_at(group.len());
             rest = after;
             let inner = Part::new(points.to_vec(), &self.coordinates);
-            let (below, numbers) = self.solve(&inner, group.clone(), level + 1, ahead);
+            let (below, numbers) = self.solve(&inner, group.clone(), level + 1, look);
             cost += below;
             order.extend(numbers.iter().map(|&k| inner.points[k as usize]));
         }
-        (cost, self.numbers(part, &order))
+        (cost, order)
     }
 
     /// The numbers in a part of the points of an order.
@@ -219,18 +256,20 @@ impl<'a> Slabs<'a> {
         self.places.distance_of[63 - self.places.shifts[level] as usize] as f64
     }
 
-    /// Estimates what the levels below a division cost, from its first group and the one in the middle.
+    /// Estimates what the levels below a division cost, from some of its groups: all, if there are few.
     fn below(&mut self, division: &Division, groups: &[Range<usize>], level: usize) -> f64 {
-        let (mut sum, mut start) = (0.0, 0);
+        let looked_at = groups.len().min(self.sample);
+        let (mut sum, mut start, mut next) = (0.0, 0, 0);
         for (k, group) in groups.iter().enumerate() {
-            if k == 0 || k == groups.len() / 2 {
+            if k == next * groups.len() / looked_at {
                 let points = division.points[start..start + group.len()].to_vec();
                 let part = Part::new(points, &self.coordinates);
-                sum += self.solve(&part, group.clone(), level + 1, false).0;
+                sum += self.solve(&part, group.clone(), level + 1, Look::Nowhere).0;
+                next += 1;
             }
             start += group.len();
         }
-        sum * groups.len() as f64 / 2.0
+        sum * groups.len() as f64 / looked_at as f64
     }
 
     /// Divisions of a part into groups of these sizes, along some dimensions.
@@ -334,130 +373,5 @@ impl<'a> Slabs<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mapping::Problem;
-    use crate::mapping::engine::Prepared;
-    use crate::mapping::geometric::{detect, place_on_tree};
-    use crate::matrix::synthetic::pattern;
-    use crate::topology::parse;
-    use proptest::prelude::*;
-
-    /// The hop-bytes of a grid in slabs, and in boxes if there are some. Slots may be left out.
-    fn costs(grid: &str, tree: &str, without: usize) -> (i128, Option<i128>) {
-        let (topology, graph) = (parse(tree).unwrap(), pattern(grid).unwrap());
-        let slots: Vec<usize> = (without..topology.slots()).collect();
-        let problem = Problem::builder(&graph, topology.as_ref()).slots(&slots).build().unwrap();
-        let prepared = Prepared::new(&problem);
-        let shape = detect(&prepared.graph).unwrap();
-        let places = prepared.tree.as_ref().unwrap();
-        let cost = |sorted: Vec<u32>| {
-            let place_of: Vec<u32> = sorted.iter().map(|&k| places.order[k as usize]).collect();
-            let mut taken = place_of.clone();
-            taken.sort_unstable();
-            taken.dedup();
-            assert_eq!(taken.len(), graph.vertices(), "{grid} {tree}");
-            prepared.cost(&place_of)
-        };
-        let boxes = place_on_tree(&prepared.graph, &shape, places);
-        let slabs = place_in_slabs(&prepared.graph, &shape, places, &Budget::unlimited()).unwrap();
-        (cost(slabs), boxes.map(|boxed| cost(boxed.position_of)))
-    }
-
-    #[test]
-    fn slabs_cost_less_than_boxes_where_the_groups_do_not_fit_the_grid() {
-        // Three groups of 256 tasks: the best boxes are 8 × 32, and a slab has a step.
-        assert_eq!(costs("stencil:24x32", "tree:16:2:8:3@1:10:20:60", 0), (8672, Some(9312)));
-        let (slabs, boxes) = costs("stencil:15x12x16", "tree:36:2:8:5@1:5:15:75", 0);
-        assert!(10 * slabs < 8 * boxes.unwrap(), "{slabs} {boxes:?}");
-        // Where boxes are the best parts, slabs find them.
-        assert_eq!(costs("stencil:8x8", "tree:4:4:4@1:10:100", 0), (1984, Some(1984)));
-    }
-
-    /// Whether the boxes of a grid are good.
-    fn has_good_boxes(grid: &str, tree: &str) -> bool {
-        let (topology, graph) = (parse(tree).unwrap(), pattern(grid).unwrap());
-        let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
-        let prepared = Prepared::new(&problem);
-        let shape = detect(&prepared.graph).unwrap();
-        place_on_tree(&prepared.graph, &shape, prepared.tree.as_ref().unwrap()).unwrap().good
-    }
-
-    #[test]
-    fn boxes_are_good_if_no_sides_cut_much_less() {
-        assert!(has_good_boxes("stencil:16x16x16", "tree:4:16:64@1:10:100"));
-        assert!(has_good_boxes("stencil:32x32x2", "tree:8:16:16@1:10:100"));
-        assert!(!has_good_boxes("stencil:24x32", "tree:16:2:8:3@1:10:20:60"));
-        // Boxes of 4×5 points cut all three dimensions of this torus. A box that takes a whole ring of five cuts two.
-        assert!(!has_good_boxes("torus:8x15x5", "tree:20:6:5@1:10:100"));
-    }
-
-    #[test]
-    fn groups_may_differ_in_size() {
-        // The first node lends five of its slots to others: 15 + 20 + 20 tasks.
-        let (slabs, boxes) = costs("stencil:5x11", "tree:20:3@1:10", 5);
-        assert!(boxes.is_none());
-        // 94 edges. The parts are three columns, four columns and four columns, so ten edges are cut.
-        assert_eq!(slabs, 94 + 9 * 10);
-    }
-
-    #[test]
-    fn an_expired_budget_still_gives_a_placement() {
-        let (topology, graph) =
-            (parse("tree:6:5:4@1:10:100").unwrap(), pattern("stencil:10x12").unwrap());
-        let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
-        let prepared = Prepared::new(&problem);
-        let shape = detect(&prepared.graph).unwrap();
-        let places = prepared.tree.as_ref().unwrap();
-        let expired = Budget::within(std::time::Duration::ZERO);
-        let mut sorted = place_in_slabs(&prepared.graph, &shape, places, &expired).unwrap();
-        let unlimited = Budget::unlimited();
-        assert_ne!(sorted, place_in_slabs(&prepared.graph, &shape, places, &unlimited).unwrap());
-        sorted.sort_unstable();
-        assert!(sorted.iter().zip(0..).all(|(&place, k)| place == k));
-    }
-
-    #[test]
-    fn four_dimensions_are_the_most() {
-        assert!(costs("stencil:4x3x5x3", "tree:9:4:5@1:10:100", 0).0 > 0);
-        let graph = pattern("stencil:2x2x2x2x2").unwrap();
-        let topology = parse("tree:4:8@1:10").unwrap();
-        let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
-        let prepared = Prepared::new(&problem);
-        let shape = detect(&prepared.graph).unwrap();
-        let places = prepared.tree.as_ref().unwrap();
-        assert!(place_in_slabs(&prepared.graph, &shape, places, &Budget::unlimited()).is_none());
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
-        /// Every place is taken once, for all grids, trees and gaps.
-        #[test]
-        fn every_place_is_taken_once(
-            sides in proptest::collection::vec(2usize..7, 2..4),
-            groups in 2usize..6,
-            kind in proptest::sample::select(vec!["stencil", "torus", "moore"]),
-            without in 0usize..4,
-        ) {
-            let tasks: usize = sides.iter().product();
-            let grid: Vec<String> = sides.iter().map(usize::to_string).collect();
-            let in_group = (tasks + without).div_ceil(2 * groups);
-            let gaps = 2 * groups * in_group - tasks;
-            let tree = format!("tree:{in_group}:2:{groups}@1:3:10");
-            let graph = pattern(&format!("{kind}:{}", grid.join("x"))).unwrap();
-            let topology = parse(&tree).unwrap();
-            let problem = Problem::builder(&graph, topology.as_ref()).slots(
-                &(gaps..topology.slots()).collect::<Vec<_>>()).build().unwrap();
-            let prepared = Prepared::new(&problem);
-            let places = prepared.tree.as_ref().unwrap();
-            let slabs = detect(&prepared.graph).and_then(|shape| {
-                place_in_slabs(&prepared.graph, &shape, places, &Budget::unlimited())
-            });
-            // Rings of four count as two dimensions, so a torus may have too many.
-            prop_assert!(kind != "stencil" || slabs.is_some());
-            let mut sorted = slabs.unwrap_or_else(|| (0..tasks as u32).collect());
-            sorted.sort_unstable();
-            prop_assert!(sorted.iter().enumerate().all(|(k, &place)| place as usize == k));
-        }
-    }
-}
+#[path = "slabs_tests.rs"]
+mod tests;

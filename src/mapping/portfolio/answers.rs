@@ -166,12 +166,13 @@ fn refined(
     list.arrange_by_key(|(cost, _)| *cost);
     // The best is refined. Local search improves a placement by the stencil alone less than others, and a folding even
     // less: where such a placement is the best, the next one is refined too, unless it is much worse. If a folding
-    // keeps most neighbours together, the others are no better.
+    // keeps most neighbours together, the others are no better. The same holds for uneven lines.
     let share = list.first().and_then(|(cost, best)| {
         let loose = *cost > prepared.least() + prepared.least() / 4;
         match best.origin {
             Origin::Search | Origin::Clusters => None,
             Origin::Stencil => Some(8),
+            Origin::UnevenLines => Some(4),
             Origin::Folding => loose.then_some(2),
             Origin::Blocks => loose.then_some(4),
         }
@@ -187,7 +188,7 @@ fn refined(
             // Blocks are annealed down to single tasks.
             Origin::Blocks => Effort { anneal_steps: 0, ..*effort },
             Origin::Clusters => Effort { hot: effort.hot.min(HOT_AFTER_CLUSTERS), ..*effort },
-            Origin::Search | Origin::Stencil | Origin::Folding => *effort,
+            Origin::Search | Origin::Stencil | Origin::Folding | Origin::UnevenLines => *effort,
         };
         let place_of = polish(prepared, candidate.place_of, effort, budget);
         let cost = (!alone).then(|| prepared.cost(&place_of));

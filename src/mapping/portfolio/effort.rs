@@ -84,8 +84,8 @@ impl Effort {
                     hurried: n > LARGE,
                     inherits: n > LARGE,
                     ..match (tree, n) {
-                        (true, 0..=512) => bisect(4, 4, 2, 0),
-                        (true, 513..=8192) => bisect(2, 2, 2, 0),
+                        (true, 0..=3072) => bisect(4, 4, 2, 0),
+                        (true, 3073..=8192) => bisect(2, 2, 2, 0),
                         _ => bisect(1, 2, 2, 0),
                     }
                 },

@@ -29,6 +29,8 @@ pub(super) struct Offers<'a, 'p, 'q> {
     pub(super) has_good_boxes: bool,
     pub(super) effort: Effort,
     pub(super) list: Vec<Candidate>,
+    /// The candidate made from lines, if there is one, where it was asked for. It does not depend on the preset.
+    pub(super) by_lines: Option<Option<Candidate>>,
     /// The candidate made from the stencil alone. It comes last in the list of candidates.
     pub(super) by_stencil: Option<Candidate>,
 }
@@ -44,6 +46,7 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
             has_good_boxes: false,
             effort: effort(prepared, preset),
             list: Vec::new(),
+            by_lines: None,
             by_stencil: None,
         }
     }

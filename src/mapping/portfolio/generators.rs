@@ -6,7 +6,7 @@ use super::generator::{Generator, Offers};
 use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
 use crate::mapping::engine::{Csr, Prepared, places_on_tree, with_distance};
-use crate::mapping::geometric::{detect_lines, place_in_slabs, place_on_tree};
+use crate::mapping::geometric::{are_even, detect_lines, place_in_slabs, place_on_tree};
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::papers::geom;
 use crate::mapping::{Budget, Preset, stencil};
@@ -97,7 +97,7 @@ const GRID_IN_SLABS: Generator = Generator {
     candidate: |name, offers| {
         let prepared = offers.prepared;
         let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
-        let sorted = place_in_slabs(&prepared.graph, shape, tree, offers.budget)?;
+        let sorted = place_in_slabs(&prepared.graph, shape, tree, offers.budget, true)?;
         Some(Candidate::new(name, places_on_tree(prepared, tree, sorted)))
     },
 };
@@ -206,10 +206,16 @@ const LINES_IN_SLABS: Generator = Generator {
     name: "lines in slabs",
     applies: |offers| offers.detected.is_none() && offers.prepared.tree.is_some(),
     candidate: |name, offers| {
-        let prepared = offers.prepared;
-        let (shape, tree) = (detect_lines(&prepared.graph)?, prepared.tree.as_ref()?);
-        let sorted = place_in_slabs(&prepared.graph, &shape, tree, offers.budget)?;
-        Some(Candidate::new(name, places_on_tree(prepared, tree, sorted)))
+        let (prepared, budget) = (offers.prepared, offers.budget);
+        let made = || {
+            let (shape, tree) = (detect_lines(&prepared.graph)?, prepared.tree.as_ref()?);
+            let sorted = place_in_slabs(&prepared.graph, &shape, tree, budget, false)?;
+            let even = are_even(&prepared.graph, &shape);
+            let origin = if even { Origin::Search } else { Origin::UnevenLines };
+            let place_of = places_on_tree(prepared, tree, sorted);
+            Some(Candidate { origin, ..Candidate::new(name, place_of) })
+        };
+        offers.by_lines.get_or_insert_with(made).clone()
     },
 };
 

@@ -126,6 +126,6 @@ fn in_slabs(prepared: &Prepared<'_, '_>, points: &Points, budget: &Budget) -> Op
         column
     };
     shape.coordinates = (0..shape.dims.len()).map(column).collect();
-    let sorted = place_in_slabs(&prepared.graph, &shape, tree, budget)?;
+    let sorted = place_in_slabs(&prepared.graph, &shape, tree, budget, true)?;
     Some(places_on_tree(prepared, tree, sorted))
 }

@@ -32,8 +32,11 @@ impl TimeInMpi {
     /// half of the variance times exp(-b²/2), for a normal distribution.
     pub fn estimated(seconds: f64, error: f64, elapsed: f64, calls: u64) -> TimeInMpi {
         let above = (seconds - elapsed) / error;
-        let error =
-            if above > 0.0 { error * 0.5f64.sqrt() * (-above * above / 4.0).exp() } else { error };
+        let error = if above > 0.0 {
+            error * std::f64::consts::FRAC_1_SQRT_2 * libm::exp(-above * above / 4.0)
+        } else {
+            error
+        };
         TimeInMpi { error, ..TimeInMpi::certain(seconds, elapsed, calls) }
     }
 
