@@ -164,9 +164,9 @@ fn refined(
         })
         .collect();
     list.arrange_by_key(|(cost, _)| *cost);
-    // The best is refined. Local search improves a placement by the stencil alone less than others, and a folding even
-    // less: where such a placement is the best, the next one is refined too, unless it is much worse. If a folding
-    // keeps most neighbours together, the others are no better. The same holds for uneven lines.
+    // The best is refined. Local search improves a placement by the stencil alone or by uneven lines less than others, and
+    // a folding even less: where such a placement is the best, the next one is refined too, unless it is much worse. If a
+    // folding keeps most neighbours together, the others are no better.
     let share = list.first().and_then(|(cost, best)| {
         let loose = *cost > prepared.least() + prepared.least() / 4;
         match best.origin {

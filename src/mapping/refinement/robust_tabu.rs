@@ -62,8 +62,8 @@ struct Search<'a> {
     cost: f64,
     /// For each item and place: the step until which the item is not to return there.
     until: Vec<u64>,
-    /// At this step, swaps that have waited too long are looked for again. None of the swaps of the last look waits so long
-    /// before; one of two items that have come to their places since may.
+    /// The step of the next search for swaps that have waited too long. A swap of two items that came to their places after
+    /// the last search may wait too long before this step. It is found then.
     next_urgent: u64,
 }
 
