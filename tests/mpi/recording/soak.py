@@ -3,9 +3,10 @@
 Program churn repeats its rounds in a shuffled launch, with new threads each time, and prints its resident memory.
 The first half is warm-up: tables, caches and the allocator's pools of each thread get their size. The second half is
 divided into four parts. A leak makes the memory grow from each part to the next, and the median of these three growths
-shows it. A single step, as an allocator makes that takes a new pool, does not change the median; it has a wider bound
-of its own. The same program without the library shows how much of the growth comes from the MPI library, since no MPI
-library frees all memory that it allocates.
+shows it. A single step does not change the median; it has a wider bound of its own. MPICH 5.0.2 makes room for 4096
+requests at a time, which adds 2080 KiB at once (seen while one program made 12000 persistent requests). The same program
+without the library shows how much of the growth comes from the MPI library, since no MPI library frees all memory that
+it allocates.
 """
 
 import itertools
