@@ -22,6 +22,13 @@ TIMEOUT = 120
 TRIES = 20
 # The C library overwrites freed memory, so that a use after the free gives wrong results.
 FREED = {"MALLOC_PERTURB_": "165"}
+SEGMENTATION_FAULT = 139
+# The thread that delivers the last message of a communicator reads what Open MPI 4.1.4 knows about the sender once more
+# after the receive is complete (mca_pml_ob1_recv_frag_callback_match). Another thread may have freed it by then, in
+# MPI_Comm_free: `valgrind --tool=drd --free-is-write=yes --check-stack-var=no` shows this conflict without the library.
+# Freed memory is overwritten here, so a launch that reads it crashes: one of 345 launches with the library did, none of
+# 245 without it. One such launch of all runs is repeated.
+CRASHES_THERE = "mca_pml_ob1"
 
 
 def told(text, word):
@@ -53,6 +60,7 @@ class Count:
 
     def __init__(self):
         self.runs, self.sent, self.lost = {"c": 0, "w": 0}, 0, 0
+        self.repeated = 0
 
     def ran(self, kinds):
         for kind in self.runs:
@@ -75,6 +83,11 @@ def one(tool, results, stack, work, arguments, count):
                                 "RANKWEAVE_STORE": store, **FREED},
                            [stack.program("churn.c"), *words])
     outcome = stacks.execute(command, stack.environment(), TIMEOUT, cwd=directory)
+    if stack.openmpi and outcome.code == SEGMENTATION_FAULT and CRASHES_THERE in outcome.err and not count.repeated:
+        count.repeated += 1
+        print(f"{label}: crashed in {CRASHES_THERE}, and is repeated", flush=True)
+        shutil.rmtree(store, ignore_errors=True)
+        outcome = stacks.execute(command, stack.environment(), TIMEOUT, cwd=directory)
     outcome.command = shlex.join(command)
     problems = []
     path = tool.stored(store)
