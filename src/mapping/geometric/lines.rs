@@ -51,8 +51,8 @@ pub(crate) fn detect_lines(graph: &Csr) -> Option<GridShape> {
     })
 }
 
-/// True if nearly all traffic is along lines, and about the same between all points of a line. Then it does not matter
-/// which points of a line are together.
+/// True if at least three quarters of the traffic are along lines, and the weights along a dimension differ by at most a
+/// quarter. Then it hardly matters which points of a line are together.
 pub(crate) fn are_even(graph: &Csr, shape: &GridShape) -> bool {
     let mut weights = vec![(i64::MAX, 0i64); shape.dims.len()];
     let (mut on_lines, mut all) = (0i128, 0i128);

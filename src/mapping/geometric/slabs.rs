@@ -29,8 +29,6 @@ const MOST: usize = 262_144;
 const MANY: usize = 8192;
 /// Divisions of a part for which the levels below are looked at.
 const AHEAD: usize = 4;
-/// Groups of a division for which the levels below are looked at, where divisions are compared to the end.
-const SAMPLE: usize = 8;
 /// Divisions of the whole grid that are completed and compared.
 const COMPARED: usize = 3;
 
@@ -48,10 +46,10 @@ pub(crate) fn place_in_slabs(
     if n > MOST || n != places.codes.len() || shape.dims.len() > MOST_DIMENSIONS {
         return None;
     }
-    let (mut slabs, vertex_at) = Slabs::new(graph, shape, places, budget)?;
+    let compare = compare && n <= MANY;
+    let (look, sample) = if compare { (Look::Compare, 8) } else { (Look::Below, 2) };
+    let (mut slabs, vertex_at) = Slabs::new(graph, shape, places, budget, sample)?;
     let all = Part::new((0..n as u32).collect(), &slabs.coordinates);
-    let look = if compare && n <= MANY { Look::Compare } else { Look::Below };
-    slabs.sample = if look == Look::Compare { SAMPLE } else { 2 };
     let (_, order) = slabs.solve(&all, 0..n, 0, look);
     let mut answer = vec![0u32; n];
     for (k, &point) in order.iter().enumerate() {
@@ -67,8 +65,7 @@ enum Look {
     Nowhere,
     /// Of those that cut least, the one that also leaves the least to be cut in the levels below, by an estimate.
     Below,
-    /// Of those that are best by this estimate, the one that is best when all of its parts are divided as well as
-    /// possible.
+    /// Of those that are best by this estimate, the one that costs least when all of its parts are divided to the end.
     Compare,
 }
 
@@ -112,6 +109,7 @@ impl<'a> Slabs<'a> {
         shape: &GridShape,
         places: &'a TreePlaces,
         budget: &'a Budget,
+        sample: usize,
     ) -> Option<(Self, Vec<u32>)> {
         let n = graph.len();
         let mut sorted: Vec<(u64, u32)> =
@@ -143,7 +141,7 @@ impl<'a> Slabs<'a> {
         let slabs = Slabs {
             places,
             budget,
-            sample: SAMPLE,
+            sample,
             coordinates,
             offsets,
             edges,

@@ -104,8 +104,8 @@ impl FewTasks {
     }
 
     /// Looks for a placement that costs less than the given one. A step computes anew what the swap of each pair of places
-    /// costs, those of fixed tasks among them; all steps together compute about so many `pairs`. `None` if nothing was
-    /// found.
+    /// costs, also where tasks are fixed. The steps of all searches together compute about so many `pairs`. `None` if
+    /// nothing was found.
     pub(crate) fn better(
         &self,
         start: &[u32],
