@@ -67,7 +67,7 @@ pub struct Args {
     ///
     /// The launcher starts 'sh' on each rank in the same way as the program. With --place launcher, each
     /// host is compared with the one that --place chose for the rank, and the exit code is 1 if some differ. Without
-    /// --place, the hosts are only printed.
+    /// --place, or where --place keeps the launcher's order, the hosts are only printed.
     #[arg(long, conflicts_with = "dry_run")]
     check_placement: bool,
 
@@ -99,7 +99,7 @@ impl Args {
         if let Place::File(_) = settings.place {
             return self.only_the_file(placed, &settings);
         }
-        let placed = placed.and_then(|placed| written(placed, &settings, self.dry_run));
+        let placed = placed.and_then(|placed| self.written(placed, &settings));
         if self.check_placement {
             return self.check(&found, placed.as_ref());
         }
@@ -117,6 +117,50 @@ impl Args {
         Err(Error::new(ErrorKind::Io, format!("cannot start the launcher: {error}"))
             .at(&plan.command[0])
             .advise("give the name of a launcher that is in PATH, after --"))
+    }
+
+    /// The placed launch, with its file written unless only the command is shown. Without one, the user is told why.
+    fn written(
+        &self,
+        placed: std::result::Result<PlacedLaunch, Refusal>,
+        settings: &Settings,
+    ) -> Option<PlacedLaunch> {
+        let placed = placed.and_then(|placed| match self.dry_run {
+            true => Ok(placed),
+            false => placed.write().map(|()| placed).map_err(Refusal::unreadable),
+        });
+        match placed {
+            Ok(placed) => {
+                if settings.verbose >= 1 {
+                    let file = placed.file().map(|file| format!(" by {}", file.display()));
+                    let file = file.unwrap_or_default();
+                    let (key, reason) = (&placed.key, &placed.reason);
+                    eprintln!(
+                        "rankweave: {key}: {reason}; the launcher places the ranks{file}, and chooses the \
+                         cores inside each host itself"
+                    );
+                }
+                Some(placed)
+            }
+            Err(refusal) => {
+                let without_library = settings.place == Place::LauncherOnly;
+                let meaning = match (self.check_placement, without_library) {
+                    (true, _) => {
+                        "the ranks stay where the launcher puts them, and their hosts are only printed"
+                    }
+                    (_, true) => "this launch runs in the launcher's own order",
+                    _ => {
+                        "the launcher places nothing, and this launch goes on as with --place library"
+                    }
+                };
+                // In these two cases, nothing else tells the user why.
+                let told = without_library || self.check_placement || settings.verbose >= 1;
+                if !refusal.is_usual() || told {
+                    say(&refusal, meaning);
+                }
+                None
+            }
+        }
     }
 
     /// Says what of this launch will not be used or recorded, and that something of earlier ones was not. `unread` is
@@ -218,44 +262,6 @@ impl Args {
         // Nothing was launched, so that nothing follows for a launch.
         eprintln!("rankweave: {}; try: use --place library", compared.sentence());
         Ok(Exit::Nothing)
-    }
-}
-
-/// The placed launch, with its file written unless only the command is shown. Without one, the user is told why.
-fn written(
-    placed: std::result::Result<PlacedLaunch, Refusal>,
-    settings: &Settings,
-    is_dry: bool,
-) -> Option<PlacedLaunch> {
-    let placed = placed.and_then(|placed| match is_dry {
-        true => Ok(placed),
-        false => placed.write().map(|()| placed).map_err(Refusal::unreadable),
-    });
-    let meaning = match settings.place {
-        Place::LauncherOnly => "this launch runs in the launcher's own order",
-        _ => "the launcher places nothing, and this launch goes on as with --place library",
-    };
-    match placed {
-        Ok(placed) => {
-            if settings.verbose >= 1 {
-                let file = placed.file().map(|file| format!(" by {}", file.display()));
-                let file = file.unwrap_or_default();
-                let (key, reason) = (&placed.key, &placed.reason);
-                eprintln!(
-                    "rankweave: {key}: {reason}; the launcher places the ranks{file}, and chooses the cores \
-                     inside each host itself"
-                );
-            }
-            Some(placed)
-        }
-        Err(refusal) => {
-            // Without the library, nothing else tells the user why.
-            let told = settings.place == Place::LauncherOnly || settings.verbose >= 1;
-            if !refusal.is_usual() || told {
-                say(&refusal, meaning);
-            }
-            None
-        }
     }
 }
 

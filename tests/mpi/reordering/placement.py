@@ -23,8 +23,8 @@ CLUSTER = os.path.join(stacks.ROOT, "scripts", "cluster")
 STACKS = ("openmpi4", "openmpi5", "mpich43", "mpich5")
 # The shape of the cluster, ranks on each host, and the arguments of the program.
 SHAPE, PER_HOST, ARGUMENTS = "2x2", 4, ["4", "2", "2", "5", "4"]
-# A launch of 50 ms can look slower after a launch in another order, by chance alone. Without this option it
-# would then keep the launcher's order.
+# A launch of 50 ms can look slower after a launch in another order, by chance alone. Without this option the
+# next launch would then keep the launcher's order, and so would the helper launch of `--check-placement`.
 MOVED = ["--mode", "reorder"]
 # The exit code of scripts/cluster where namespaces are not permitted.
 NO_NAMESPACES = 3
@@ -185,15 +185,17 @@ def compared(site, results):
         problems.append("the program computed something else")
     results.add(f"{label}: the same bytes between nodes {between}", problems, third)
 
-    plain = site.run(["--place", "launcher-only"])
+    plain = site.run([*MOVED, "--place", "launcher-only"])
     problems = [] if plain.code == 0 and checksum(plain) == checksum(first) else [f"code {plain.code}: {plain.err[-300:]}"]
     if site.facts() != placed:
         problems.append("the store has changed")
     results.add(f"{label}: without the library", problems, plain)
 
-    asked = site.run(["--place", "launcher", "--check-placement"])
+    asked = site.run([*MOVED, "--place", "launcher", "--check-placement"])
     lines = asked.out.split("\n")[:site.np]
     problems = [] if asked.code == 0 else [f"code {asked.code}: {asked.err[-300:]}"]
+    if f"all {site.np} ranks are on the hosts that were meant" not in asked.err:
+        problems.append(f"nothing was compared: {asked.err[-300:]}")
     if [line.split()[0] for line in lines if line] != [str(k) for k in range(site.np)] or "meant" in asked.out:
         problems.append(f"answers {lines}")
     results.add(f"{label}: each rank is asked for its host", problems, asked)
@@ -212,6 +214,6 @@ def ignored(site, results):
     if facts.get("mode") != "misplaced" or facts.get("reordered") or "meant for" not in facts.get("decision", ""):
         problems.append(json.dumps({k: facts.get(k) for k in ("mode", "reordered", "decision")}))
     results.add(f"{label}: the library", problems, outcome)
-    outcome = site.run(["--place", "launcher", "--check-placement"], launcher=deaf)
-    problems = [] if outcome.code == 1 and "(meant: " in outcome.out else [f"code {outcome.code}: {outcome.out[:300]}"]
+    outcome = site.run([*MOVED, "--place", "launcher", "--check-placement"], launcher=deaf)
+    problems = [] if outcome.code == 1 and "(meant: " in outcome.out else [f"code {outcome.code}: {outcome.out[:300]}{outcome.err[-300:]}"]
     results.add(f"{label}: the helper launch", problems, outcome)

@@ -135,6 +135,13 @@ fn ranks_are_asked_for_their_hosts() {
     assert!(run.err.contains("2 ranks run on another host"), "{}", run.err);
     let run = bench.run("--check-placement", LAUNCH, &[("DEAF", "1")]);
     assert_eq!((run.code, run.out.as_str()), (Some(0), "0 n0\n1 n0\n2 n1\n3 n1\n"), "{run:?}");
+    // The launcher's order is kept: without a message, this would look like ranks that are as meant.
+    let run =
+        bench.run("--place launcher --check-placement --mode record", LAUNCH, &[("DEAF", "1")]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "0 n0\n1 n0\n2 n1\n3 n1\n"), "{run:?}");
+    for part in ["the mode is record", "their hosts are only printed"] {
+        assert!(run.err.contains(part), "{part}: {}", run.err);
+    }
 }
 
 #[test]
