@@ -65,6 +65,7 @@ const MAPPINGS: &[&str] = &[
     "fast hop-bytes torus:12x12 rgg:144,shuffle=1",
     "default hop-bytes torus:3x3 powerlaw:9 fix=2:5",
     "fast hop-bytes tree:6:5:3@1:10:100 lines:9x10,shuffle=1",
+    "fast hop-bytes torus:9x10 lines:15x6,shuffle=1",
     // Objectives.
     "fast total-hops tree:4:4:4@1:10:100 powerlaw:64 sent",
     "fast total-hops torus:4x4x4 spmv:64,shuffle=1",

@@ -172,6 +172,7 @@ fn refined(
         match best.origin {
             Origin::Search | Origin::Clusters => None,
             Origin::Stencil => Some(8),
+            Origin::EvenLines => Some(16),
             Origin::UnevenLines => Some(4),
             Origin::Folding => loose.then_some(2),
             Origin::Blocks => loose.then_some(4),
@@ -190,7 +191,11 @@ fn refined(
             // Blocks are annealed down to single tasks.
             Origin::Blocks => Effort { anneal_steps: 0, ..*effort },
             Origin::Clusters => Effort { hot: effort.hot.min(HOT_AFTER_CLUSTERS), ..*effort },
-            Origin::Search | Origin::Stencil | Origin::Folding | Origin::UnevenLines => *effort,
+            Origin::Search
+            | Origin::Stencil
+            | Origin::Folding
+            | Origin::EvenLines
+            | Origin::UnevenLines => *effort,
         };
         let place_of = polish(prepared, candidate.place_of, effort, budget);
         let cost = (!alone).then(|| prepared.cost(&place_of));

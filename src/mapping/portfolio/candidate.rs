@@ -19,6 +19,8 @@ pub(super) enum Origin {
     Stencil,
     /// From the shape of the grid, so that neighbours are only partly together.
     Folding,
+    /// From the shape of a grid of lines, on a machine that is a grid.
+    EvenLines,
     /// From the shape of a grid of lines, whose tasks also talk in ways that this shape does not tell.
     UnevenLines,
     /// By a search that placed blocks of the grid.

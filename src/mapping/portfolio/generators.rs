@@ -3,10 +3,10 @@
 use super::Effort;
 use super::candidate::{Candidate, Origin};
 use super::generator::{Generator, Offers};
-use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, on_grid};
+use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, lines_in_digits, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
 use crate::mapping::engine::{Csr, Prepared, places_on_tree, with_distance};
-use crate::mapping::geometric::{are_even, detect_lines, place_in_slabs, place_on_tree};
+use crate::mapping::geometric::{GridShape, are_even, detect_lines, place_in_slabs, place_on_tree};
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::papers::geom;
 use crate::mapping::{Budget, Preset, stencil};
@@ -21,12 +21,13 @@ const BY_STENCIL: [Generator; 1] = [STENCIL];
 const BY_OTHER_SHAPE: [Generator; 2] = [GRID_WITH_GAPS, GRID_FOLDED];
 
 /// All other generators, which search.
-const BY_SEARCH: [Generator; 7] = [
+const BY_SEARCH: [Generator; 8] = [
     BLOCKS_BY_CYCLES,
     GRID_BY_BLOCKS,
     CLUSTERS_IN_BLOCKS,
     MULTISECTION,
     LINES_IN_SLABS,
+    LINES_ON_GRID,
     DUAL_BISECTION,
     GIVEN_ORDER,
 ];
@@ -207,17 +208,40 @@ const LINES_IN_SLABS: Generator = Generator {
     applies: |offers| offers.detected.is_none() && offers.prepared.tree.is_some(),
     candidate: |name, offers| {
         let (prepared, budget) = (offers.prepared, offers.budget);
-        let made = || {
-            let (shape, tree) = (detect_lines(&prepared.graph)?, prepared.tree.as_ref()?);
-            let sorted = place_in_slabs(&prepared.graph, &shape, tree, budget, false)?;
-            let even = are_even(&prepared.graph, &shape);
-            let origin = if even { Origin::Search } else { Origin::UnevenLines };
-            let place_of = places_on_tree(prepared, tree, sorted);
-            Some(Candidate { origin, ..Candidate::new(name, place_of) })
-        };
-        offers.by_lines.get_or_insert_with(made).clone()
+        by_lines(name, offers, Origin::Search, |shape| {
+            let tree = prepared.tree.as_ref()?;
+            let sorted = place_in_slabs(&prepared.graph, shape, tree, budget, false)?;
+            Some(places_on_tree(prepared, tree, sorted))
+        })
     },
 };
+
+/// A grid whose tasks talk to all others on their lines, on a machine that is a grid.
+const LINES_ON_GRID: Generator = Generator {
+    name: "lines on grid",
+    applies: |offers| offers.detected.is_none() && offers.prepared.tree.is_none(),
+    candidate: |name, offers| {
+        let prepared = offers.prepared;
+        by_lines(name, offers, Origin::EvenLines, |shape| lines_in_digits(prepared, shape))
+    },
+};
+
+/// The placement of a grid of lines, if the graph is one, with the origin `even` where the lines tell all. It is made
+/// once for all presets.
+fn by_lines(
+    name: &'static str,
+    offers: &mut Offers<'_, '_, '_>,
+    even: Origin,
+    placed: impl FnOnce(&GridShape) -> Option<Vec<u32>>,
+) -> Option<Candidate> {
+    let graph = &offers.prepared.graph;
+    let made = || {
+        let shape = detect_lines(graph)?;
+        let origin = if are_even(graph, &shape) { even } else { Origin::UnevenLines };
+        Some(Candidate { origin, ..Candidate::new(name, placed(&shape)?) })
+    };
+    offers.by_lines.get_or_insert_with(made).clone()
+}
 
 /// Tasks up to which clusters on blocks are no better than tasks and machine halved together.
 const FEW: usize = 128;
@@ -321,6 +345,7 @@ mod tests {
             ("torus:12x12", "powerlaw:144", 144),
             ("tree:5:6@1:10", "stencil:6x5", 30),
             ("tree:5:6@1:10", "lines:6x5", 30),
+            ("torus:5x6", "lines:15x2,shuffle=1", 30),
         ] {
             let (topology, graph) = (parse(machine).unwrap(), pattern(text).unwrap());
             let slots: Vec<usize> = (0..slots).map(|k| k * 7 % topology.slots()).collect();

@@ -4,7 +4,7 @@
 use crate::mapping::Budget;
 use crate::mapping::blocks::{BlockEffort, TaskNumbers, parts_of_line, place_in_blocks};
 use crate::mapping::engine::{Prepared, Scale, TreePlaces, align_grid};
-use crate::mapping::geometric::{GridShape, fold_on_grid, place_on_grid};
+use crate::mapping::geometric::{GridShape, fold_on_grid, lines_on_grid, place_on_grid};
 use crate::mapping::multisection::{BisectEffort, Bisector, multisect};
 use crate::topology::{Grid, Topology, Tree};
 
@@ -21,6 +21,12 @@ pub(super) fn on_grid(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<
 /// one each, or no folding fits.
 pub(super) fn folded(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<Vec<u32>> {
     placed(prepared, |machine| fold_on_grid(&prepared.graph, shape, machine))
+}
+
+/// The place of every vertex of a grid of lines by the best nested digits; `None` where the places are no box of a grid,
+/// one each, or no digits fit.
+pub(super) fn lines_in_digits(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<Vec<u32>> {
+    placed(prepared, |machine| lines_on_grid(&prepared.graph, shape, machine))
 }
 
 /// The place of every vertex by a search that places blocks of the task grid on blocks of the machine; `None` where the
