@@ -8,8 +8,8 @@
 //!
 //! For each part, the dimensions and the numbers of slabs are compared by the weight that they cut. Of those that cut
 //! least, the one is taken that also leaves the least to be cut in the levels below. This is estimated from some of the
-//! groups. For the whole grid, the best three by the estimate are completed and compared, if it is not large. A part that
-//! has the shape of an earlier one is divided as that one was.
+//! groups. For the whole grid, the best three by the estimate are completed and compared. Large grids and grids of lines go
+//! without this. A part that has the shape of an earlier one is divided as that one was.
 //!
 //! Limits: grids of up to four dimensions. The search is greedy from the root down. Edges that are not part of the
 //! stencil count where they are cut, but two parts of the same shape are divided in the same way.
@@ -96,7 +96,7 @@ struct Slabs<'a> {
     base: u64,
     /// By point: its number in the part that is looked at.
     number_of: Vec<u32>,
-    /// The best order of a part, by its shape and its places, and whether levels below were looked at.
+    /// The best order of a part, by its shape, its places, and how far its divisions were compared.
     known: FnvHashMap<u64, Solved>,
     /// The best division of a slab, by its shape and the sizes of its groups.
     divided: FnvHashMap<u64, Rc<[u32]>>,

@@ -122,8 +122,11 @@ proptest! {
         let slabs = detect(&prepared.graph).and_then(|shape| {
             place_in_slabs(&prepared.graph, &shape, places, &Budget::unlimited(), compare)
         });
-        // Rings of four count as two dimensions, so a torus may have too many.
-        prop_assert!(kind != "stencil" || slabs.is_some());
+        // Rings of four count as two dimensions, so a torus may have too many. With diagonals, two points of a side of
+        // two have the same neighbours.
+        let unclear = [("torus", 4), ("moore", 2)];
+        let may_fail = unclear.iter().any(|&(k, side)| kind == k && sides.contains(&side));
+        prop_assert!(may_fail || slabs.is_some());
         let mut sorted = slabs.unwrap_or_else(|| (0..tasks as u32).collect());
         sorted.sort_unstable();
         prop_assert!(sorted.iter().enumerate().all(|(k, &place)| place as usize == k));

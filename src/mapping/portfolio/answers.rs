@@ -164,8 +164,8 @@ fn refined(
         })
         .collect();
     list.arrange_by_key(|(cost, _)| *cost);
-    // The best is refined. Local search improves a placement by the stencil alone or by uneven lines less than others, and
-    // a folding even less: where such a placement is the best, the next one is refined too, unless it is much worse. If a
+    // The best is refined. Local search improves a placement by the stencil alone or by lines less than others, and a
+    // folding even less: where such a placement is the best, the next one is refined too, unless it is much worse. If a
     // folding keeps most neighbours together, the others are no better.
     let share = list.first().and_then(|(cost, best)| {
         let loose = *cost > prepared.least() + prepared.least() / 4;
@@ -179,9 +179,10 @@ fn refined(
         }
     });
     let most = list.first().map_or(0, |(cost, _)| cost + share.map_or(0, |share| cost / share));
-    // Lines that do not tell all are no better as the next one, so the one after them is refined too.
-    let lines_next = list.get(1).is_some_and(|(_, next)| next.origin == Origin::UnevenLines);
-    list.truncate(if share.is_some() { 2 + usize::from(lines_next) } else { 1 });
+    // If these two are a placement by the stencil and one by uneven lines, the one after them is refined too.
+    let both = list.len() > 1
+        && list[..2].iter().all(|(_, c)| matches!(c.origin, Origin::Stencil | Origin::UnevenLines));
+    list.truncate(if share.is_some() { 2 + usize::from(both) } else { 1 });
     list.retain(|(cost, _)| *cost <= most);
     let polished = list.into_iter().map(|(cost, candidate)| {
         if prepared.tree.is_none() && prepared.is_least(cost) {
