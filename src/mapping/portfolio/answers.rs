@@ -4,7 +4,7 @@
 //! preset has all answers of the weaker ones, and the best of them is never worse.
 
 use super::candidate::{Candidate, Origin};
-use super::effort::HOT_AFTER_CLUSTERS;
+use super::effort::{HOT_AFTER_CLUSTERS, HOT_AFTER_LINES};
 use super::few_tasks::{Found, best_of_all};
 use super::generators::Candidates;
 use super::inside_nodes;
@@ -171,8 +171,7 @@ fn refined(
         let loose = *cost > prepared.least() + prepared.least() / 4;
         match best.origin {
             Origin::Search | Origin::Clusters => None,
-            Origin::Stencil => Some(8),
-            Origin::EvenLines => Some(16),
+            Origin::Stencil | Origin::EvenLines => Some(8),
             Origin::UnevenLines => Some(4),
             Origin::Folding => loose.then_some(2),
             Origin::Blocks => loose.then_some(4),
@@ -192,11 +191,8 @@ fn refined(
             // Blocks are annealed down to single tasks.
             Origin::Blocks => Effort { anneal_steps: 0, ..*effort },
             Origin::Clusters => Effort { hot: effort.hot.min(HOT_AFTER_CLUSTERS), ..*effort },
-            Origin::Search
-            | Origin::Stencil
-            | Origin::Folding
-            | Origin::EvenLines
-            | Origin::UnevenLines => *effort,
+            Origin::EvenLines => Effort { hot: effort.hot.min(HOT_AFTER_LINES), ..*effort },
+            Origin::Search | Origin::Stencil | Origin::Folding | Origin::UnevenLines => *effort,
         };
         let place_of = polish(prepared, candidate.place_of, effort, budget);
         let cost = (!alone).then(|| prepared.cost(&place_of));
