@@ -59,9 +59,8 @@ pub(crate) fn are_even(graph: &Csr, shape: &GridShape) -> bool {
     for v in 0..graph.len() {
         for (t, weight) in graph.arcs(v) {
             all += i128::from(weight);
-            let mut along = (0..).zip(&shape.coordinates).filter(|(_, at)| at[v] != at[t]);
-            if let (Some((k, _)), None) = (along.next(), along.next()) {
-                let (least, most): &mut (i64, i64) = &mut weights[k as usize];
+            if let Some(k) = shape.line(v, t) {
+                let (least, most): &mut (i64, i64) = &mut weights[k];
                 (*least, *most) = (weight.min(*least), weight.max(*most));
                 on_lines += i128::from(weight);
             }
@@ -151,13 +150,10 @@ fn is_grid_of_lines<I: Iterator<Item = usize>>(
     heavy: impl Fn(usize) -> I,
 ) -> bool {
     let mut is_taken = vec![false; n];
-    let on_one_line = |v: usize, t: usize| {
-        shape.coordinates.iter().filter(|column| column[v] != column[t]).count() == 1
-    };
     (0..n).all(|v| {
         let is_new =
             is_taken.get_mut(shape.index(v)).is_some_and(|taken| !std::mem::replace(taken, true));
-        is_new && heavy(v).all(|t| on_one_line(v, t))
+        is_new && heavy(v).all(|t| shape.line(v, t).is_some())
     })
 }
 

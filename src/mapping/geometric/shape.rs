@@ -17,6 +17,15 @@ impl GridShape {
         self.dims.iter().zip(&self.coordinates).fold(0, |i, (&d, c)| i * d + c[v] as usize)
     }
 
+    /// The dimension along which two vertices differ; `None` if there is none, or more than one.
+    pub(crate) fn line(&self, u: usize, v: usize) -> Option<usize> {
+        let mut along = (0..).zip(&self.coordinates).filter(|(_, at)| at[u] != at[v]);
+        match (along.next(), along.next()) {
+            (Some((k, _)), None) => Some(k),
+            _ => None,
+        }
+    }
+
     /// Steps between two vertices along dimension `k`.
     pub(crate) fn step(&self, k: usize, u: usize, v: usize) -> usize {
         let d = self.coordinates[k][u].abs_diff(self.coordinates[k][v]) as usize;

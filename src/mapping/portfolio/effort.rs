@@ -29,7 +29,8 @@ impl Metric {
 /// First temperature of annealing where clusters have found their places, in units of the mean uphill step.
 pub(crate) const HOT_AFTER_CLUSTERS: f64 = 0.15;
 
-/// The same where lines have been laid out by their shape. At a higher temperature, the layout is lost and not found again.
+/// The same where lines have been laid out on a mesh or torus. At a higher temperature, the layout is lost and not found
+/// again.
 pub(crate) const HOT_AFTER_LINES: f64 = 0.06;
 
 /// Problems with more tasks are searched with less effort, because each step takes long.

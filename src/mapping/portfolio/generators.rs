@@ -219,7 +219,10 @@ const LINES_IN_SLABS: Generator = Generator {
 /// A grid whose tasks talk to all others on their lines, on a machine that is a grid.
 const LINES_ON_GRID: Generator = Generator {
     name: "lines on grid",
-    applies: |offers| offers.detected.is_none() && offers.prepared.tree.is_none(),
+    applies: |offers| {
+        let on_grid = || offers.prepared.problem.grid().is_some();
+        offers.detected.is_none() && offers.prepared.tree.is_none() && on_grid()
+    },
     candidate: |name, offers| {
         let prepared = offers.prepared;
         by_lines(name, offers, Origin::EvenLines, |shape| lines_in_digits(prepared, shape))

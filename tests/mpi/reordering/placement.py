@@ -215,5 +215,7 @@ def ignored(site, results):
         problems.append(json.dumps({k: facts.get(k) for k in ("mode", "reordered", "decision")}))
     results.add(f"{label}: the library", problems, outcome)
     outcome = site.run([*MOVED, "--place", "launcher", "--check-placement"], launcher=deaf)
-    problems = [] if outcome.code == 1 and "(meant: " in outcome.out else [f"code {outcome.code}: {outcome.out[:300]}{outcome.err[-300:]}"]
+    problems = []
+    if outcome.code != 1 or "(meant: " not in outcome.out:
+        problems.append(f"code {outcome.code}: {outcome.out[:300]}{outcome.err[-300:]}")
     results.add(f"{label}: the helper launch", problems, outcome)
