@@ -270,9 +270,10 @@ mod tests {
         let graph = pattern(&format!("lines:{a}x{b}")).unwrap();
         let (first, second) = (machine.dims()[0], machine.dims()[1]);
         let mut least = u128::MAX;
-        for p in (1..=first).filter(|p| first % p == 0) {
+        for p in (1..=first).filter(|p| first.is_multiple_of(*p)) {
             let q = first / p;
-            if a % p != 0 || b % q != 0 || (a / p) * (b / q) != second {
+            let divides = a.is_multiple_of(p) && b.is_multiple_of(q);
+            if !divides || (a / p) * (b / q) != second {
                 continue;
             }
             for order in 0..4 {
