@@ -2,8 +2,8 @@
 //!
 //! Two groups of launches with the same work on the same kind of places are compared: those in the
 //! launcher's order, and the reordered ones. They count as different if their medians differ by more
-//! than [`FLOOR`] and by more than a few times the larger of their median absolute deviations: five times
-//! if a group has fewer than four launches, else three times. One disturbed launch hardly changes such
+//! than [`FLOOR`], by more than [`SHORTEST`], and by more than a few times the larger of their median absolute
+//! deviations: five times if a group has fewer than four launches, else three times. One disturbed launch hardly changes such
 //! medians and deviations. If the two groups do not really differ (5 % noise, one launch in ten disturbed
 //! by up to a half), the judgement "slower" is wrong about once in fifty times with two launches of each,
 //! and once in five hundred with eight (test `mistakes_are_rare`).
@@ -18,6 +18,9 @@ use crate::store::Past;
 
 /// A difference below this part of the time in the launcher's order does not count.
 pub const FLOOR: f64 = 0.02;
+/// A difference of fewer seconds does not count. The processes of a launch do not start at the same moment, so that
+/// launches of 30 ms in the same order differ by as much as they last.
+pub const SHORTEST: f64 = 0.05;
 /// With fewer launches in one of the groups there is no judgement.
 pub const ENOUGH: usize = 2;
 /// With so many launches in each group their deviation is known well.
@@ -94,7 +97,7 @@ impl LaunchTimes {
         let fewer = self.given.len().min(self.reordered.len());
         let times = if fewer < MANY { 5.0 } else { 3.0 };
         let deviation = deviation(&self.given, given).max(deviation(&self.reordered, reordered));
-        let noise = (times * deviation).max(FLOOR * given);
+        let noise = (times * deviation).max(FLOOR * given).max(SHORTEST);
         let slower = reordered - given > noise;
         if self.reordered.len() < ENOUGH {
             Judgement::TooFew
@@ -172,6 +175,10 @@ mod tests {
         assert_eq!(judged(&[10.0, 10.2], &[8.0, 8.1]), Judgement::Faster);
         assert_eq!(judged(&[10.0, 12.0], &[12.5, 13.0]), Judgement::Same, "within the noise");
         assert_eq!(judged(&[10.0, 10.01], &[10.1, 10.11]), Judgement::Same, "below the floor");
+        assert_eq!(judged(&[0.028], &[0.035, 0.036]), Judgement::TooFew, "launches of 30 ms");
+        assert_eq!(judged(&[0.028, 0.029], &[0.07, 0.071]), Judgement::Same, "launches of 30 ms");
+        assert_eq!(judged(&[0.07, 0.071], &[0.028, 0.029]), Judgement::Same, "launches of 30 ms");
+        assert_eq!(judged(&[0.07, 0.071], &[0.13, 0.131]), Judgement::Slower, "by more than 50 ms");
         // One disturbed launch in four changes nothing.
         assert_eq!(judged(&[10.0, 10.1, 10.2, 99.0], &[11.0, 11.1, 11.2, 3.0]), Judgement::Slower);
     }

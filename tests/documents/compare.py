@@ -5,8 +5,11 @@ What may differ:
 * A line `...` stands for any number of lines, also for none.
 * `...` inside a line stands for any text in this line.
 * These are the same wherever they stand: numbers with a unit of time, parts of the time in percent, numbers of timed
-  calls, the memory that a search took and the generator that it chose, the size of a record, dates, times of day, versions, process ids, and hexadecimal numbers of at least 8
-  digits. Several blanks count as one, because columns follow the width of what varies.
+  calls, the memory that a search took and the generator that it chose, the size of a record, dates, times of day,
+  versions, process ids, and hexadecimal numbers of at least 8 digits. Several blanks count as one, because columns follow
+  the width of what varies.
+* A summary may end with what the next launch does because reordered launches look slower: a launch of a page takes so
+  little time that other work on the machine decides this.
 * Messages of rankweave, which go to standard error, and the output of a program come in any order. Each of the two has its
   own order. The first word of a message is `rankweave:`.
 * Text that fits the expressions of the mark `varies` of the block.
@@ -25,6 +28,7 @@ VARYING = [
     (re.compile(r"[+-]?\b\d+(\.\d+)?(e-?\d+)? ?(ns|µs|us|ms|s|min|h|seconds?|minutes?)\b"), "<duration>"),
     (re.compile(r"in MPI \(\d+ %\)|\b\d+ % of the time\b"), "<part of the time>"),
     (re.compile(r"[+-]?[0-9.]+ %, medians"), "<change of the time>, medians"),
+    (re.compile(r"; the next launch (keeps the launcher's order|times the launcher's order again)$"), ""),
     (re.compile(r"\b\d+ calls? timed\b"), "<calls> timed"),
     (re.compile(r"\b[0-9.]+ [KM]iB at most\b"), "<memory> at most"),
     (re.compile(r"(?<=  chosen: ).*"), "<generator>"),
