@@ -53,6 +53,13 @@ class Tool:
         return json.loads(self.ask("show", path, "--json"))
 
 
+def last_words(outcome):
+    """The end of what a program that a signal ended wrote to standard error: Open MPI prints the stack there."""
+    if outcome is None or 0 <= (outcome.code or 0) <= 128:
+        return []
+    return [f"standard error: {line[:300]}" for line in outcome.err.splitlines()[-40:]]
+
+
 class Results:
     """Collects passes and failures; safe to use from several threads."""
 
@@ -74,7 +81,7 @@ class Results:
                 print(f"     {problem}", file=sys.stderr)
             if outcome is not None and getattr(outcome, "command", None):
                 print(f"     command: {outcome.command}", file=sys.stderr)
-            for line in getattr(outcome, "waiting", []):
+            for line in [*getattr(outcome, "waiting", []), *last_words(outcome)]:
                 print(f"     {line}", file=sys.stderr)
             sys.stderr.flush()
 
