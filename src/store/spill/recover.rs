@@ -238,8 +238,7 @@ impl LeftoverJob {
             };
             // Nodes that came meanwhile have left the rest to this one.
             let after = waiting.census(self.job.id);
-            let is_late = since.elapsed() > LONG_ENOUGH && !after.has_all(self.tasks());
-            if after == before || is_late {
+            if !joins_again([&before, &after], since.elapsed(), self.tasks()) {
                 break;
             }
         }
@@ -395,6 +394,12 @@ impl LeftoverJob {
             None => Store::default_dir().map(Store::open),
         }
     }
+}
+
+/// Whether a node that has joined all parts joins them again, because others came meanwhile: the censuses before and
+/// after, how long the node has been joining, and the number of tasks.
+fn joins_again([before, after]: [&Census; 2], spent: Duration, tasks: usize) -> bool {
+    after != before && (spent <= LONG_ENOUGH || after.has_all(tasks))
 }
 
 #[cfg(test)]

@@ -381,3 +381,14 @@ fn parts_of_running_processes_do_not_stand_for_the_last_ones() {
     assert!(record.has_all_tasks());
     assert_eq!(record.matrix.sum().get(1, 0).messages, 9);
 }
+
+#[test]
+fn a_node_that_has_joined_for_long_joins_again_only_if_all_parts_are_there() {
+    let of = |nodes| Census { nodes, tasks: Some(2 * nodes) };
+    let again = |before, after, spent| joins_again([&of(before), &of(after)], spent, 20);
+    let soon = Duration::from_secs(1);
+    assert!(again(3, 5, soon) && again(9, 10, soon));
+    assert!(!again(3, 5, 10 * soon), "others come later and have their turn");
+    assert!(again(9, 10, 10 * soon), "no other comes any more");
+    assert!(!again(5, 5, soon) && !again(10, 10, 10 * soon), "nobody came");
+}
