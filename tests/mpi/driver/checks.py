@@ -8,7 +8,8 @@ import sys
 import threading
 import time
 
-from driver.stacks import LAUNCHERS, TARGET
+from driver import own_failures
+from driver.stacks import TARGET
 from recording import expected
 
 
@@ -105,8 +106,8 @@ class Results:
             print(f"not run: {name}: {reason}")
         for name in self.failed:
             print(f"failed: {name}")
-        if LAUNCHERS:
-            print(f"launches that were repeated because Open MPI 5's launcher failed: {len(LAUNCHERS)}")
+        for reason, count in sorted(own_failures.REPEATED.items()):
+            print(f"launches that were repeated because {reason}: {count}")
         print(f"{len(self.passed)} passed, {len(self.failed)} failed")
         return 1 if self.failed or not self.passed else 0
 

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from driver import waiting
+from driver import own_failures, waiting
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
@@ -72,39 +72,14 @@ def end_marked(mark):
 # How much longer each command may take than on this machine's own processor.
 PATIENCE = 1
 
-# The launches that were repeated because of the launcher.
-LAUNCHERS = []
-# What Open MPI 5's launcher writes when it cannot start itself, and its exit code. This happens now and then on a
-# busy machine. The library is not in the launcher, and no process of the program has started.
-NOT_STARTED = (213, "PMIx server's listener thread failed to start")
-# What it writes about a program that has failed, before it ends itself.
-HAS_REPORTED = "prterun detected that one or more processes exited"
-
-
-def is_of_launcher(outcome):
-    """Whether a launcher of Open MPI 5 could not start itself, or did not end as it should. Either it is the only process
-    that is left of the launch, and its main thread waits for a lock of the launcher's: one launch in a hundred ends so,
-    with and without the library. Or it was aborted (the processes of the program have exit codes, not the launcher's
-    signal) after it had reported how the program had ended; this was seen once in several thousand launches."""
-    if outcome.timed_out:
-        processes = [line for line in outcome.waiting if line.startswith("process ")]
-        main = "\n".join(outcome.waiting).partition("Thread 1 ")[2]
-        return len(processes) == 1 and "/prterun " in processes[0] and "lock_wait" in main and "libprrte" in main
-    # The command names the exit code of a launcher that it started.
-    if f"run 1: exit code {NOT_STARTED[0]}" in outcome.err or f"exit code {NOT_STARTED[0]} (" in outcome.out:
-        return True
-    if outcome.code == -signal.SIGABRT and HAS_REPORTED in outcome.err:
-        return True
-    return outcome.code == NOT_STARTED[0] and NOT_STARTED[1] in outcome.err
-
-
 def execute(command, environment=None, timeout=60, stdin=None, cwd=None):
-    """Runs a command, again if it failed because of a launcher of Open MPI 5."""
+    """Runs a command, again if the MPI library itself failed."""
     for _ in range(5):
         outcome = execute_once(command, environment, timeout, stdin, cwd)
-        if not is_of_launcher(outcome):
+        reason = own_failures.reason(outcome)
+        if reason is None:
             break
-        LAUNCHERS.append(command)
+        own_failures.REPEATED[reason] += 1
     return outcome
 
 

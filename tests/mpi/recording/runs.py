@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import time
 
-from driver import stacks
+from driver import own_failures, stacks
 
 NP = 4
 KEY = "sequence"
@@ -163,7 +163,7 @@ def together(tool, results, stack, work, jobs):
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                  for k, launch in enumerate(launches)]
     for process in processes:
-        if process.wait(timeout=300) not in (0, stacks.NOT_STARTED[0]):
+        if process.wait(timeout=300) not in (0, own_failures.NOT_STARTED[0]):
             problems.append(f"exit code {process.returncode}")
     launches = [launch for launch, process in zip(launches, processes) if process.returncode == 0]
     try:
