@@ -3,10 +3,10 @@
 //! Two groups of launches with the same work on the same kind of places are compared: those in the
 //! launcher's order, and the reordered ones. They count as different if their medians differ by more
 //! than [`FLOOR`], by more than [`SHORTEST`], and by more than a few times the larger of their median absolute
-//! deviations: five times if a group has fewer than four launches, else three times. One disturbed launch hardly changes such
-//! medians and deviations. If the two groups do not really differ (5 % noise, one launch in ten disturbed
-//! by up to a half), the judgement "slower" is wrong about once in fifty times with two launches of each,
-//! and once in five hundred with eight (test `mistakes_are_rare`).
+//! deviations: five times if a group has fewer than four launches, else three times. One disturbed launch
+//! hardly changes such medians and deviations. If the two groups do not really differ (5 % noise, one launch
+//! in ten disturbed by up to a half), the judgement "slower" is wrong about once in fifty times with two
+//! launches of each, and once in five hundred with eight (test `mistakes_are_rare`).
 //!
 //! Limits: the launches of a group ran at different times, perhaps next to different jobs; a change of
 //! the machine between them looks like an effect of the order. `rankweave compare` runs both orders in
@@ -18,8 +18,8 @@ use crate::store::Past;
 
 /// A difference below this part of the time in the launcher's order does not count.
 pub const FLOOR: f64 = 0.02;
-/// A difference of fewer seconds does not count. The processes of a launch do not start at the same moment, so that
-/// launches of 30 ms in the same order differ by as much as they last.
+/// A difference of fewer seconds does not count. Beside other work on the machine, launches of 30 ms in the same order
+/// differ by more than they last (docs/decisions/0056).
 pub const SHORTEST: f64 = 0.05;
 /// With fewer launches in one of the groups there is no judgement.
 pub const ENOUGH: usize = 2;
