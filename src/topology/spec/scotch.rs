@@ -43,6 +43,14 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// The file must end here. To be called before a large machine is made: each architecture is the last in its file.
+    fn end(&mut self) -> Result<()> {
+        match self.words.next() {
+            Some(extra) => Err(bad(format!("'{extra}' stands behind the end of the architecture"))),
+            None => Ok(()),
+        }
+    }
+
     fn list(&mut self, count: usize, what: &str) -> Result<Vec<usize>> {
         (0..count).map(|_| self.number(what)).collect()
     }
@@ -51,20 +59,24 @@ impl<'a> Words<'a> {
 fn parse(text: &str, label: &str) -> Result<Box<dyn Topology>> {
     let mut words = Words { words: text.split_whitespace() };
     let topology = architecture(&mut words, label)?;
-    match words.words.next() {
-        Some(extra) => Err(bad(format!("'{extra}' stands behind the end of the architecture"))),
-        None => Ok(topology),
-    }
+    words.end()?;
+    Ok(topology)
 }
 
 fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
     let kind = words.word("an architecture")?;
     match kind.to_ascii_lowercase().as_str() {
-        "tleaf" => Ok(Box::new(leaf_tree(words)?.with_label(label.into()))),
+        "tleaf" => {
+            let levels = levels(words)?;
+            words.end()?;
+            Ok(Box::new(leaf_tree(&levels)?.with_label(label.into())))
+        }
         "ltleaf" => {
-            let tree = leaf_tree(words)?;
+            let levels = levels(words)?;
             let count = words.positive("the length of the permutation")?;
             let labels = words.list(count, "a label of the permutation")?;
+            words.end()?;
+            let tree = leaf_tree(&levels)?;
             let slots = tree.slots();
             let position =
                 positions(&labels).map_err(|_| bad(format!("{labels:?} is not a permutation")))?;
@@ -91,6 +103,7 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
             let dims = words.positive("the number of dimensions")?;
             let grid = Some(dims).filter(|&d| d <= MAX_SLOTS.ilog2() as usize);
             let grid = grid.ok_or_else(|| bad(format!("{dims} dimensions are too many")))?;
+            words.end()?;
             let grid = Grid::hypercube(grid).ok_or_else(|| bad(too_large(dims)))?;
             Ok(Box::new(grid.with_label(label.into())))
         }
@@ -102,6 +115,7 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
             if complete == "cmpltw" {
                 words.list(slots, "a processor weight")?;
             }
+            words.end()?;
             let tree = Tree::regular(&[slots], &[1]).ok_or_else(|| bad("no processors"))?;
             Ok(Box::new(tree.with_label(label.into())))
         }
@@ -131,20 +145,26 @@ fn positions(labels: &[usize]) -> std::result::Result<Vec<usize>, usize> {
     Ok(position)
 }
 
-/// `levels arity1 length1 …`, from the root down. Scotch adds the lengths: the distance of two leaves that
-/// first differ at level k is the sum of the lengths from level k down.
-fn leaf_tree(words: &mut Words) -> Result<Tree> {
+/// `levels arity1 length1 …`, from the root down: arity and length of each level.
+fn levels(words: &mut Words) -> Result<(Vec<usize>, Vec<u64>)> {
     let levels = words.positive("the number of levels")?;
-    let (mut arity, mut costs) = (Vec::new(), Vec::new());
+    let (mut arity, mut lengths) = (Vec::new(), Vec::new());
     for _ in 0..levels {
         arity.push(words.positive("the arity of a level")?);
-        costs.push(words.positive("the length of a level")? as u64);
+        lengths.push(words.positive("the length of a level")? as u64);
     }
-    for level in (1..levels).rev() {
+    Ok((arity, lengths))
+}
+
+/// Scotch adds the lengths of the levels: the distance of two leaves that first differ at level k is the sum of the
+/// lengths from level k down.
+fn leaf_tree((arity, lengths): &(Vec<usize>, Vec<u64>)) -> Result<Tree> {
+    let mut costs = lengths.clone();
+    for level in (1..costs.len()).rev() {
         costs[level - 1] += costs[level];
     }
-    bounded(&arity).ok_or_else(|| bad(format!("more than {MAX_SLOTS} leaves")))?;
-    Tree::regular(&arity, &costs).ok_or_else(|| bad("not a tree"))
+    bounded(arity).ok_or_else(|| bad(format!("more than {MAX_SLOTS} leaves")))?;
+    Tree::regular(arity, &costs).ok_or_else(|| bad("not a tree"))
 }
 
 fn grid(words: &mut Words, dims: usize, wrap: bool, label: &str) -> Result<Box<dyn Topology>> {
@@ -153,6 +173,7 @@ fn grid(words: &mut Words, dims: usize, wrap: bool, label: &str) -> Result<Box<d
         .collect::<Result<Vec<usize>>>()?;
     sides.reverse();
     bounded(&sides).ok_or_else(|| bad(format!("more than {MAX_SLOTS} processors")))?;
+    words.end()?;
     let grid = Grid::new(&sides, &vec![wrap; dims]).ok_or_else(|| bad(too_large(dims)))?;
     Ok(Box::new(grid.with_label(label.into())))
 }
