@@ -50,7 +50,8 @@ pub fn describes_tasks(tasks: usize) {
 }
 
 fn allow(each: (f64, usize), items: usize) {
-    MORE.set((each.0 * items as f64, each.1.saturating_mul(items)));
+    let (seconds, memory) = MORE.get();
+    MORE.set((seconds.max(each.0 * items as f64), memory.max(each.1.saturating_mul(items))));
 }
 
 impl Limits {

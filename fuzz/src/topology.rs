@@ -11,6 +11,9 @@ use std::sync::LazyLock;
 static FILE: LazyLock<PathBuf> =
     LazyLock::new(|| std::env::temp_dir().join(format!("rankweave-fuzz-{}", std::process::id())));
 
+/// Slots of the largest machine that a description can name.
+const MOST_SLOTS: usize = 1 << 24;
+
 /// Every kind of topology file survives any content. The first byte chooses the kind.
 pub fn file(bytes: &[u8]) {
     let Some((kind, content)) = bytes.split_first() else { return };
@@ -20,19 +23,26 @@ pub fn file(bytes: &[u8]) {
     }
     let kinds = ["hwloc", "hwloc-cores", "scotch", "slurm", "ib", "graph", "dist"];
     let kind = kinds[usize::from(*kind) % kinds.len()];
+    let Ok(topology) = parsed(kind, content) else { return };
+    symmetric(topology.as_ref(), kind);
+}
+
+/// The topology in a file of this kind.
+fn parsed(kind: &str, content: &[u8]) -> rankweave::Result<Box<dyn Topology>> {
+    // A part of a machine is taken from the whole one, however large that is.
+    let word = content.trim_ascii_start().get(..3);
+    if kind == "scotch" && word.is_some_and(|word| word.eq_ignore_ascii_case(b"sub")) {
+        super::limits::describes_slots(MOST_SLOTS, 1);
+    }
     std::fs::write(&*FILE, content).expect("a temporary file");
     let parsed = parse(&format!("{kind}:{}", FILE.display()));
     let _ = std::fs::remove_file(&*FILE);
-    let Ok(topology) = parsed else { return };
-    symmetric(topology.as_ref(), kind);
+    parsed
 }
 
 /// A file of this kind, with any content.
 pub fn of_kind(kind: &str, content: &[u8]) {
-    std::fs::write(&*FILE, content).expect("a temporary file");
-    let parsed = parse(&format!("{kind}:{}", FILE.display()));
-    let _ = std::fs::remove_file(&*FILE);
-    if let Ok(topology) = parsed {
+    if let Ok(topology) = parsed(kind, content) {
         symmetric(topology.as_ref(), kind);
         let hosts = HostIndex::new(topology.as_ref());
         for slot in [0, topology.slots() - 1] {
