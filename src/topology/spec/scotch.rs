@@ -69,14 +69,14 @@ fn architecture(words: &mut Words, label: &str) -> Result<Box<dyn Topology>> {
         "tleaf" => {
             let levels = levels(words)?;
             words.end()?;
-            Ok(Box::new(leaf_tree(&levels)?.with_label(label.into())))
+            Ok(Box::new(leaf_tree(levels)?.with_label(label.into())))
         }
         "ltleaf" => {
             let levels = levels(words)?;
             let count = words.positive("the length of the permutation")?;
             let labels = words.list(count, "a label of the permutation")?;
             words.end()?;
-            let tree = leaf_tree(&levels)?;
+            let tree = leaf_tree(levels)?;
             let slots = tree.slots();
             let position =
                 positions(&labels).map_err(|_| bad(format!("{labels:?} is not a permutation")))?;
@@ -158,13 +158,12 @@ fn levels(words: &mut Words) -> Result<(Vec<usize>, Vec<u64>)> {
 
 /// Scotch adds the lengths of the levels: the distance of two leaves that first differ at level k is the sum of the
 /// lengths from level k down.
-fn leaf_tree((arity, lengths): &(Vec<usize>, Vec<u64>)) -> Result<Tree> {
-    let mut costs = lengths.clone();
+fn leaf_tree((arity, mut costs): (Vec<usize>, Vec<u64>)) -> Result<Tree> {
     for level in (1..costs.len()).rev() {
         costs[level - 1] += costs[level];
     }
-    bounded(arity).ok_or_else(|| bad(format!("more than {MAX_SLOTS} leaves")))?;
-    Tree::regular(arity, &costs).ok_or_else(|| bad("not a tree"))
+    bounded(&arity).ok_or_else(|| bad(format!("more than {MAX_SLOTS} leaves")))?;
+    Tree::regular(&arity, &costs).ok_or_else(|| bad("not a tree"))
 }
 
 fn grid(words: &mut Words, dims: usize, wrap: bool, label: &str) -> Result<Box<dyn Topology>> {

@@ -29,10 +29,11 @@ NOT_STARTED = (213, "PMIx server's listener thread failed to start")
 HAS_REPORTED = "prterun detected that one or more processes exited"
 
 # MPI_Init of Open MPI 4.1.4 leaves an event to a thread, and MPI_Finalize does not wait until it is handled. A thread that
-# is late by as much as the program takes then calls a function of mca_pmix_ext3x.so, which is no longer there. Where a
-# thread is held up on purpose for 300 ms, each short program ends so, without the library under test, too. This is the
-# address of that function in its page, in Debian 12. Open MPI's own account of the crash ends with the address, because
-# there is no code any more from which the stack could be followed.
+# is late by as much as the program takes then calls a function of mca_pmix_ext3x.so, which is no longer there. Without the
+# library under test, nine of nine programs of MPI_Init and MPI_Finalize ended so when a preloaded `poll` slept for 300 ms or
+# more in each thread but the first, and none of three when it slept for 100 ms. This is the address of that function in its
+# page, in Debian 12. Open MPI's own account of the crash ends with the address, because there is no code any more from which
+# the stack could be followed.
 UNLOADED = re.compile(r"Failing at address: 0x[0-9a-f]+6f0$", re.MULTILINE)
 FRAME = "[ 0]"
 

@@ -72,6 +72,7 @@ def end_marked(mark):
 # How much longer each command may take than on this machine's own processor.
 PATIENCE = 1
 
+
 def execute(command, environment=None, timeout=60, stdin=None, cwd=None):
     """Runs a command, again if the MPI library itself failed."""
     for _ in range(5):
