@@ -88,7 +88,7 @@ impl Axes {
         &self.list
     }
 
-    /// The columns of a place. Those beyond the number of axes have no meaning.
+    /// The columns of a place. Those beyond the number of axes are 0.
     #[inline(always)]
     pub(crate) fn columns(&self, place: u32) -> &Columns {
         &self.columns[place as usize]
