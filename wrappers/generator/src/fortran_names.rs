@@ -21,6 +21,9 @@ pub enum Binding {
     F08tsLarge,
 }
 
+/// Functions that take a communicator and have a second procedure in mpif.h and `use mpi`, for a base of TYPE(C_PTR).
+const WITH_C_POINTER: [&str; 2] = ["MPI_Win_allocate", "MPI_Win_allocate_shared"];
+
 impl Binding {
     /// Bindings in which every call but the large-count twins has an entry.
     pub const SMALL: [Binding; 3] = [Binding::F77, Binding::F08, Binding::F08ts];
@@ -42,7 +45,19 @@ impl Binding {
         let name = format!("{lower}{suffix}");
         match self {
             Binding::F77 => {
-                vec![lower.clone(), name, format!("{lower}__"), lower.to_ascii_uppercase()]
+                // The specific procedures with a base of TYPE(C_PTR) (MPI-4.1, section 19.1.6) take the same arguments.
+                let with_pointer = WITH_C_POINTER
+                    .contains(&prototype.name.as_str())
+                    .then(|| format!("{lower}_cptr"));
+                let spelled = |lower: String| {
+                    [
+                        lower.clone(),
+                        format!("{lower}_"),
+                        format!("{lower}__"),
+                        lower.to_ascii_uppercase(),
+                    ]
+                };
+                std::iter::once(lower).chain(with_pointer).flat_map(spelled).collect()
             }
             Binding::F08 | Binding::F08ts => vec![name],
             // MPICH 4 has names of its own.

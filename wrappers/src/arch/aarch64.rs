@@ -455,3 +455,46 @@ pub(crate) use {
     by_level, fork_onto, jump, jump_through, noting_thunks, older, oldest, resolver, thunks,
     unresolved,
 };
+
+/// The floating-point environment of a thread: traps, rounding, and the flags of exceptions so far.
+#[derive(Debug, Clone, Copy)]
+pub struct FloatingPoint {
+    fpcr: u64,
+    fpsr: u64,
+}
+
+impl FloatingPoint {
+    /// Gives this thread the environment of a new process, and returns the one that it had.
+    #[inline]
+    pub fn replace_by_default() -> Self {
+        let (fpcr, fpsr): (u64, u64);
+        // SAFETY: only the environment changes, to the one that Rust expects: no traps, rounding to nearest, no flags.
+        unsafe {
+            std::arch::asm!(
+                "mrs {fpcr}, fpcr",
+                "mrs {fpsr}, fpsr",
+                "msr fpcr, xzr",
+                "msr fpsr, xzr",
+                fpcr = out(reg) fpcr,
+                fpsr = out(reg) fpsr,
+                options(nostack),
+            );
+        }
+        FloatingPoint { fpcr, fpsr }
+    }
+
+    /// Gives this thread the environment, with its flags.
+    #[inline]
+    pub fn restore(&self) {
+        // SAFETY: only the environment changes, to the one that the program had in this thread.
+        unsafe {
+            std::arch::asm!(
+                "msr fpcr, {fpcr}",
+                "msr fpsr, {fpsr}",
+                fpcr = in(reg) self.fpcr,
+                fpsr = in(reg) self.fpsr,
+                options(nostack),
+            );
+        }
+    }
+}

@@ -427,3 +427,58 @@ pub(crate) use {
     by_level, fork_onto, jump, jump_through, noting_thunks, older, oldest, resolver, thunks,
     unresolved,
 };
+
+/// The floating-point environment of a thread: traps, rounding, and the flags of exceptions so far.
+#[derive(Debug, Clone, Copy)]
+pub struct FloatingPoint {
+    /// What `fnstenv` stores.
+    x87: [u32; 7],
+    /// Control and flags of SSE.
+    mxcsr: u32,
+}
+
+impl FloatingPoint {
+    /// MXCSR of a new process: all exceptions masked, rounding to nearest, no flags.
+    const MXCSR: u32 = 0x1f80;
+    /// The control word of the x87 of a new process: the same, with the precision of `long double`.
+    const X87: u16 = 0x37f;
+
+    /// Gives this thread the environment of a new process, and returns the one that it had.
+    #[inline]
+    pub fn replace_by_default() -> Self {
+        let mut had = FloatingPoint { x87: [0; 7], mxcsr: 0 };
+        // SAFETY: stores 28 and 4 bytes into fields of this size, and reads two constants. Only the environment changes,
+        // to the one that Rust expects. The stack of the x87 is left as it is.
+        unsafe {
+            std::arch::asm!(
+                "fnstenv [{x87}]",
+                "fnclex",
+                "fldcw [{control}]",
+                "stmxcsr [{mxcsr}]",
+                "ldmxcsr [{default}]",
+                x87 = in(reg) had.x87.as_mut_ptr(),
+                mxcsr = in(reg) &raw mut had.mxcsr,
+                control = in(reg) &Self::X87,
+                default = in(reg) &Self::MXCSR,
+                options(nostack),
+            );
+        }
+        had
+    }
+
+    /// Gives this thread the environment, with its flags.
+    #[inline]
+    pub fn restore(&self) {
+        // SAFETY: reads 28 and 4 bytes that were stored by the same thread. Only the environment changes, to the one that
+        // the program had.
+        unsafe {
+            std::arch::asm!(
+                "fldenv [{x87}]",
+                "ldmxcsr [{mxcsr}]",
+                x87 = in(reg) self.x87.as_ptr(),
+                mxcsr = in(reg) &self.mxcsr,
+                options(nostack),
+            );
+        }
+    }
+}

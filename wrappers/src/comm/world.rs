@@ -1,10 +1,11 @@
 //! The world the program sees: MPI_COMM_WORLD, or the reordered communicator in its place.
 
 use crate::mpi::abi::{Abi, Handle};
+use crate::mpi::attribute;
 use crate::mpi::pmpi::pmpi;
 use libc::{c_int, c_void};
 use parking_lot::RwLock;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
 
 /// Bits of the replacement; 0 = the world is not replaced.
 static REPLACEMENT: AtomicU64 = AtomicU64::new(0);
@@ -29,6 +30,38 @@ pub fn replacement<A: Abi>() -> Option<A::Comm> {
         0 => None,
         bits => Some(A::Comm::from_bits(bits)),
     }
+}
+
+/// No keyval.
+const NONE: i64 = i64::MAX;
+/// The keyval of an attribute that the replacement and its duplicates have.
+static MARK: AtomicI64 = AtomicI64::new(NONE);
+
+/// Marks the replacement. Its duplicates, and theirs, inherit the mark.
+///
+/// Open MPI copies the predefined attributes of MPI_COMM_WORLD (MPI_TAG_UB and others) to its duplicates. The replacement
+/// has none of them, and they cannot be set. So a duplicate that lacks an attribute is known by its mark.
+pub fn mark<A: Abi>(replacement: A::Comm) {
+    let mpi = pmpi::<A>();
+    let keyval = attribute::inherited_keyval::<A::Comm>(|copy, delete, keyval| {
+        // SAFETY: MPI is initialised; both callbacks have the standard's prototypes.
+        unsafe { mpi.comm_create_keyval(copy, delete, keyval, std::ptr::null_mut()) }
+    });
+    let Some(keyval) = keyval else { return };
+    // SAFETY: a valid communicator and keyval; the value is never read.
+    if unsafe { mpi.comm_set_attr(replacement, keyval, std::ptr::null_mut()) } == 0 {
+        MARK.store(i64::from(keyval), Ordering::Release);
+    }
+}
+
+/// Whether a communicator is the replacement or one of its duplicates. `comm` must be valid.
+pub fn is_marked<A: Abi>(comm: A::Comm) -> bool {
+    let Ok(keyval) = c_int::try_from(MARK.load(Ordering::Acquire)) else { return false };
+    let (mut value, mut flag): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
+    // SAFETY: a valid communicator and keyval; both outputs are writable.
+    let code =
+        unsafe { pmpi::<A>().comm_get_attr(comm, keyval, (&raw mut value).cast(), &raw mut flag) };
+    code == 0 && flag != 0
 }
 
 /// The communicator whose ranks are the tasks, in a job of sessions; 0 = the ranks of the world are the tasks.

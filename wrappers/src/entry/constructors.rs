@@ -6,7 +6,7 @@ use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
 use crate::reorder::adjacency::{Adjacency, Given, Sentinels, Side, copied};
 use crate::reorder::create::{self, Step};
-use crate::sys::panic_barrier::guarded;
+use crate::sys::panic_barrier::shielded;
 use libc::c_int;
 use rw::launch::DeclaredTopology;
 
@@ -67,7 +67,7 @@ unsafe fn shaped<A: Abi>(
     made: *mut A::Comm,
     construct: impl FnOnce(A::Comm, c_int) -> c_int,
 ) -> c_int {
-    let step = guarded(|| Some(create::shaped::<A>(comm, reorder != 0, what, read)));
+    let step = shielded(|| Some(create::shaped::<A>(comm, reorder != 0, what, read)));
     let step = step.unwrap_or(Step::Plain);
     let (on, reorder) = arguments(&step, comm, reorder);
     let code = construct(on, reorder);
@@ -124,7 +124,7 @@ unsafe fn remembered<A: Abi>(
     read: impl Fn(usize) -> Option<DeclaredTopology>,
 ) -> c_int {
     if code == 0
-        && let Some(known) = guarded(|| create::remembered::<A>(comm, read))
+        && let Some(known) = shielded(|| create::remembered::<A>(comm, read))
     {
         // SAFETY: the call succeeded, so MPI put a rank there.
         unsafe { *rank = known };
@@ -206,7 +206,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi>(
 ) -> c_int {
     // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
-        let found = guarded(|| {
+        let found = shielded(|| {
             Some(create::adjacent::<A>(comm, reorder != 0, |size| {
                 let known = Sentinels::of_c::<A>()?;
                 Some(Adjacency {
@@ -251,7 +251,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create<A: Abi>(
 ) -> c_int {
     // SAFETY: the program's own arguments; the next function has the same prototype.
     unsafe {
-        let found = guarded(|| {
+        let found = shielded(|| {
             Some(create::distributed::<A>(comm, reorder != 0, |size| {
                 let known = Sentinels::of_c::<A>()?;
                 Given::read(count, sources, degrees, destinations, weights, &known, size)

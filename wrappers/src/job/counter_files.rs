@@ -8,7 +8,7 @@ use crate::sys::node_rank::node_rank;
 use rw::launch::Instructions;
 use rw::options::{Settings, Spill};
 use rw::store::spill::{About, DAYS_KEPT, Order, expire};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The process of rank 0, which says what it means if the program exits without MPI_Finalize; 0 = another process is
@@ -71,16 +71,28 @@ fn forget_old() {
     }
 }
 
-/// Has [`exiting`] called when this process exits.
+/// Whether this process has a job, so that its end means something.
+static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Has the end of this process marked.
 fn watch_exit() {
-    // SAFETY: a function without arguments that does not unwind. Should it not be registered, the file only lacks the
-    // remark that the program exited, and nothing is said.
-    unsafe { libc::atexit(exiting) };
+    IS_WATCHED.store(true, Ordering::Relaxed);
 }
+
+// The destructor of this object. It runs after the functions that the program has given to `atexit`, and after the
+// destructors of its static objects: both may call MPI_Finalize. Miri has no objects of a process.
+#[cfg(not(miri))]
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_EXIT: extern "C" fn() = exiting;
 
 /// Marks the file of this process. Rank 0 says what it means that the program did not reach MPI_Finalize. After
 /// MPI_Abort it says nothing: the MPI library has said what happened.
+#[cfg_attr(miri, allow(dead_code))]
 extern "C" fn exiting() {
+    if !IS_WATCHED.load(Ordering::Relaxed) {
+        return;
+    }
     let is_in_file = spill::ending();
     let is_speaker = SPEAKER.load(Ordering::Relaxed) == std::process::id();
     if !is_speaker || failure::abort_code().is_some() {

@@ -29,7 +29,7 @@ use crate::record;
 use crate::record::communicators;
 use crate::record::counters;
 use crate::sys::message;
-use crate::sys::panic_barrier::guarded;
+use crate::sys::panic_barrier::{guarded, shielded};
 use crate::time;
 use libc::{c_int, c_void};
 use rw::decide::mixed_ranks::{Statement, Tallies};
@@ -57,7 +57,7 @@ unsafe extern "C" fn finalizing<A: Abi>(
     _value: *mut c_void,
     _extra: *mut c_void,
 ) -> c_int {
-    guarded(finish::<A>);
+    shielded(finish::<A>);
     0
 }
 

@@ -32,7 +32,7 @@ use crate::record::counters;
 use crate::record::datatypes;
 use crate::sys::injection;
 use crate::sys::message;
-use crate::sys::panic_barrier::guarded;
+use crate::sys::panic_barrier::{guarded, shielded};
 use crate::sys::step_timer::StepTimer;
 use crate::time;
 use libc::c_int;
@@ -66,7 +66,7 @@ pub fn start<A: Abi>() {
         return;
     }
     hooks::redirect();
-    if guarded(|| begin::<A>(A::comm_world(), None)).is_none() {
+    if shielded(|| begin::<A>(A::comm_world(), None)).is_none() {
         hooks::set_level(Level::Off);
     }
 }
@@ -87,7 +87,7 @@ pub fn start_from_sessions<A: Abi>(comm: A::Comm, rank: c_int) {
         return;
     }
     hooks::redirect();
-    if guarded(|| begin::<A>(comm, Some(rank))).is_none() {
+    if shielded(|| begin::<A>(comm, Some(rank))).is_none() {
         hooks::set_level(Level::Off);
     }
 }
@@ -95,7 +95,7 @@ pub fn start_from_sessions<A: Abi>(comm: A::Comm, rank: c_int) {
 /// Called when the last session is about to be finalised.
 pub fn finish_sessions<A: Abi>() {
     if running::uses_sessions() {
-        guarded(finish::finish::<A>);
+        shielded(finish::finish::<A>);
     }
 }
 
@@ -161,7 +161,7 @@ fn watch<A: Abi>(size: usize, job: RunningJob) {
         finish::watch::<A>();
     }
     running::set(job);
-    guarded(|| {
+    shielded(|| {
         time::start(config::settings().0.times);
         Some(())
     });
@@ -399,6 +399,7 @@ fn replace_world<A: Abi>(job: &PrivateComm<A>, instructions: &mut Instructions) 
         handle::copy_error_handler::<A>(A::comm_world(), comm);
         let _ = pmpi::<A>().comm_set_name(comm, c"MPI_COMM_WORLD".as_ptr());
     }
+    world::mark::<A>(comm);
     world::set_order(&instructions.process_of_task);
     world::replace::<A>(Some(comm));
     launcher_rank::changed(job.rank, mine.unwrap_or(job.rank));

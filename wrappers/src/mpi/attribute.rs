@@ -18,6 +18,43 @@ pub fn keyval<H>(
     (create(copied as *mut c_void, deleted as *mut c_void, &raw mut keyval) == 0).then_some(keyval)
 }
 
+/// A new keyval whose values are copied to duplicates. `create` is as in [`keyval`].
+pub fn inherited_keyval<H>(
+    create: impl FnOnce(*mut c_void, *mut c_void, *mut c_int) -> c_int,
+) -> Option<c_int> {
+    let mut keyval = -1;
+    let copied: Copied<H> = always_copied::<H>;
+    let deleted: Deleted<H> = forgotten::<H>;
+    (create(copied as *mut c_void, deleted as *mut c_void, &raw mut keyval) == 0).then_some(keyval)
+}
+
+/// A copy callback that always copies.
+///
+/// # Safety
+/// Called by MPI with the standard's arguments: `copy` and `flag` are valid outputs.
+unsafe extern "C" fn always_copied<H>(
+    _old: H,
+    _keyval: c_int,
+    _extra: *mut c_void,
+    value: *mut c_void,
+    copy: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    if !copy.is_null() && !flag.is_null() {
+        // SAFETY: MPI passes the addresses of the new value and of a flag to set; both were checked for null.
+        unsafe {
+            *copy.cast::<*mut c_void>() = value;
+            *flag = 1;
+        }
+    }
+    0
+}
+
+/// A delete callback that has nothing to do.
+unsafe extern "C" fn forgotten<H>(_: H, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+    0
+}
+
 /// A copy callback that never copies: duplicates start without our attribute.
 ///
 /// # Safety

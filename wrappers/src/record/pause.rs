@@ -29,6 +29,11 @@ pub fn end() -> bool {
     depth == 0
 }
 
+/// Whether the calling thread is in a pause.
+pub fn is_active() -> bool {
+    thread::current().inside.load(Ordering::Relaxed) > 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,10 +50,10 @@ mod tests {
         thread.comm.store(std::ptr::dangling_mut(), Ordering::Relaxed);
         begin();
         begin();
-        assert!(counters::mine().is_none());
+        assert!(counters::mine().is_none() && is_active());
         assert!(thread.comm.load(Ordering::Relaxed).is_null());
         assert!(!end(), "only the inner one");
-        assert!(end());
+        assert!(end() && !is_active());
         assert_eq!(thread.block.load(Ordering::Relaxed), block);
         assert_eq!(thread.inside.load(Ordering::Relaxed), 0);
         thread.block.store(std::ptr::null_mut(), Ordering::Relaxed);

@@ -4,6 +4,7 @@
 pub mod elf;
 pub mod environment;
 pub mod exit_code;
+pub mod floating_point;
 mod glibc;
 pub mod hook;
 pub mod hwloc;

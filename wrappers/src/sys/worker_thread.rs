@@ -7,6 +7,7 @@
 //! Limit: an allocation that fails ends the process (Rust's standard library aborts). Work that needs much
 //! memory asks [`memory::has_room`](crate::sys::memory::has_room) first.
 
+use crate::sys::floating_point;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -86,6 +87,10 @@ pub fn thread<T: Send + 'static>(
     stack: Option<usize>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<JoinHandle<T>> {
+    let work = move || {
+        floating_point::forget_inherited();
+        work()
+    };
     let mut builder = std::thread::Builder::new().name("rankweave".into());
     if let Some(bytes) = stack {
         builder = builder.stack_size(bytes);

@@ -11,7 +11,7 @@ use crate::mpi::abi::Abi;
 use crate::mpi::library;
 use crate::reorder::adjacency::{Adjacency, Given, Sentinels, Side};
 use crate::reorder::create::{self, Step};
-use crate::sys::panic_barrier::guarded;
+use crate::sys::panic_barrier::shielded;
 use libc::c_int;
 use rw::launch::DeclaredTopology;
 use std::sync::OnceLock;
@@ -90,7 +90,7 @@ unsafe fn shaped<A: Abi>(
     // SAFETY: the addresses that the program passed to the constructor.
     unsafe {
         let (base, reorders) = (comm::<A>(on), int(reorder) != 0);
-        let step = guarded(|| Some(create::shaped::<A>(base, reorders, what, read)));
+        let step = shielded(|| Some(create::shaped::<A>(base, reorders, what, read)));
         let step = step.unwrap_or(Step::Plain);
         let (mut base, mut none) = (0, 0);
         let (on, reorder) = arguments(&step, &mut base, &mut none, on, reorder);
@@ -149,7 +149,7 @@ unsafe fn remembered<A: Abi>(
     unsafe {
         let on = comm::<A>(on);
         if crate::entry::fortran_arguments::code(ierror) == 0
-            && let Some(known) = guarded(|| create::remembered::<A>(on, read))
+            && let Some(known) = shielded(|| create::remembered::<A>(on, read))
         {
             *rank.cast::<c_int>() = known;
         }
@@ -232,7 +232,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create_adjacent<A: Abi, const B: usiz
 ) {
     // SAFETY: addresses of the program's own arguments; the next function takes the same.
     unsafe {
-        let found = guarded(|| {
+        let found = shielded(|| {
             Some(create::adjacent::<A>(comm::<A>(on), int(reorder) != 0, |size| {
                 let known = sentinels()?;
                 let (from, from_weights) = (array(sources), array(source_weights));
@@ -282,7 +282,7 @@ pub unsafe extern "C-unwind" fn dist_graph_create<A: Abi, const B: usize>(
 ) {
     // SAFETY: addresses of the program's own arguments; the next function takes the same.
     unsafe {
-        let found = guarded(|| {
+        let found = shielded(|| {
             Some(create::distributed::<A>(comm::<A>(on), int(reorder) != 0, |size| {
                 let (to, to_weights) = (array(destinations), array(weights));
                 let (from, degrees) = (array(sources), array(degrees));

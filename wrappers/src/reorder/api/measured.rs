@@ -14,7 +14,7 @@ use crate::record::communicator;
 use crate::record::communicators;
 use crate::record::counters;
 use crate::record::expansion;
-use crate::sys::panic_barrier::guarded;
+use crate::sys::panic_barrier::shielded;
 use libc::c_int;
 use parking_lot::Mutex;
 use rw::matrix::Kind;
@@ -61,7 +61,7 @@ fn less(now: Sums, before: &Sums) -> Vec<(u32, u64)> {
 
 /// `(task, bytes)` since the last reset, ascending; empty while nothing is recorded.
 pub fn since_reset<A: Abi>() -> Vec<(u32, u64)> {
-    let now = guarded(|| Some(total::<A>())).unwrap_or_default();
+    let now = shielded(|| Some(total::<A>())).unwrap_or_default();
     less(now, &BASELINE.lock())
 }
 
@@ -70,7 +70,7 @@ pub fn reset<A: Abi>() -> c_int {
     if counters::tasks() == 0 {
         return NOT_NOW;
     }
-    let Some(now) = guarded(|| Some(total::<A>())) else { return NOT_NOW };
+    let Some(now) = shielded(|| Some(total::<A>())) else { return NOT_NOW };
     *BASELINE.lock() = now;
     OK
 }

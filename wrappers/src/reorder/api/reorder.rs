@@ -9,7 +9,7 @@ use crate::mpi::abi::{Abi, TopologyKind};
 use crate::mpi::pmpi::pmpi;
 use crate::reorder::adjacency::Form;
 use crate::reorder::{Group, create};
-use crate::sys::panic_barrier::guarded;
+use crate::sys::panic_barrier::shielded;
 use libc::c_int;
 use rw::launch::constructor::Weights;
 
@@ -23,7 +23,7 @@ pub unsafe fn reorder<A: Abi>(comm: A::Comm, out: *mut A::Comm) -> c_int {
     if out.is_null() || is_no_communicator::<A>(comm) {
         return BAD_ARGUMENT;
     }
-    let made = guarded(|| ordered::<A>(comm)).or_else(|| same_order::<A>(comm));
+    let made = shielded(|| ordered::<A>(comm)).or_else(|| same_order::<A>(comm));
     // SAFETY: not null, and then the caller says that a handle can be put there.
     unsafe { *out = made.unwrap_or_else(A::comm_null) };
     if made.is_some() { OK } else { MPI_FAILED }
@@ -91,7 +91,7 @@ pub unsafe fn newrank<A: Abi>(comm: A::Comm, newrank: *mut c_int) -> c_int {
     // SAFETY: not null, and then the caller says that it is the address of an int.
     unsafe { *newrank = rank };
     let Some(kind) = A::topology_kind(status) else { return BAD_ARGUMENT };
-    if let Some(better) = guarded(|| mapped::<A>(comm, rank as u32, kind)) {
+    if let Some(better) = shielded(|| mapped::<A>(comm, rank as u32, kind)) {
         // SAFETY: not null, and then the caller says that it is the address of an int.
         unsafe { *newrank = better };
     }
@@ -100,7 +100,7 @@ pub unsafe fn newrank<A: Abi>(comm: A::Comm, newrank: *mut c_int) -> c_int {
 
 fn mapped<A: Abi>(comm: A::Comm, rank: u32, kind: TopologyKind) -> Option<c_int> {
     let group = Group::<A>::asked(comm)?;
-    let declared = guarded(|| declared::<A>(group.comm, rank, kind));
+    let declared = shielded(|| declared::<A>(group.comm, rank, kind));
     let claim_of = |weighted: bool| if weighted { Form::WEIGHTED } else { Form::UNWEIGHTED };
     let claim = declared.as_ref().map_or(0, |(_, weighted)| claim_of(*weighted));
     let agreed = group.agree(declared.as_ref().map(|_| 5), claim);

@@ -14,7 +14,7 @@ use crate::comm::request::{begun, cancel_receive, wait};
 use crate::comm::world;
 use crate::mpi::abi::{Abi, Handle};
 use crate::mpi::pmpi::pmpi;
-use crate::sys::panic_barrier::guarded;
+use crate::sys::panic_barrier::shielded;
 use libc::c_int;
 
 /// Largest single message, below what an `int` count can say.
@@ -40,7 +40,7 @@ pub unsafe fn report<A: Abi>(
     takes: *mut c_int,
     taker: *mut c_int,
 ) -> c_int {
-    let Some(roles) = guarded(|| between::<A>(comm, out)) else { return BAD_ARGUMENT };
+    let Some(roles) = shielded(|| between::<A>(comm, out)) else { return BAD_ARGUMENT };
     for (place, value) in [(takes, roles.takes), (taker, roles.taker)] {
         if !place.is_null() {
             // SAFETY: not null, and then the caller says that it is the address of an int.
@@ -101,10 +101,10 @@ pub unsafe fn exchange<A: Abi>(
         return BAD_ARGUMENT;
     }
     let good = !(mine.is_null() && bytes > 0 || taken.is_null() && room > 0);
-    let roles = guarded(|| between::<A>(comm, out)).filter(|_| good);
+    let roles = shielded(|| between::<A>(comm, out)).filter(|_| good);
     // From here on all processes take the same steps.
-    let Some(private) = guarded(|| private::<A>(comm)) else { return MPI_FAILED };
-    let code = guarded(|| {
+    let Some(private) = shielded(|| private::<A>(comm)) else { return MPI_FAILED };
+    let code = shielded(|| {
         let alone = Roles { takes: private.rank as c_int, taker: private.rank as c_int };
         let answered = private.allgather(u64::from(roles.is_some()))?;
         if answered.contains(&0) {
