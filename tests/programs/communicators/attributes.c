@@ -59,6 +59,21 @@ int main(int argc, char **argv)
     CHECK(flag && *value == most, "the old call sees another MPI_TAG_UB");
 #pragma GCC diagnostic pop
 
+    /* Libraries ask a duplicate. What it inherits is up to MPI, but every MPI here gives it the largest tag. */
+    MPI_Comm twin, again, later;
+    MPI_Request request;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &twin));
+    OK(MPI_Comm_dup(twin, &again));
+    OK(MPI_Comm_idup(MPI_COMM_WORLD, &later, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    MPI_Comm *twins[] = {&twin, &again, &later};
+    for (int i = 0; i < 3; i++) {
+        OK(MPI_Comm_get_attr(*twins[i], MPI_TAG_UB, &value, &flag));
+        if (CHECK(flag && value, "duplicate %d has no MPI_TAG_UB", i))
+            SAME(*value, most);
+        OK(MPI_Comm_free(twins[i]));
+    }
+
     /* A message with the largest tag arrives. */
     const int to = (world_rank + 1) % world_size, from = (world_rank + world_size - 1) % world_size;
     int out = world_rank, in = -1;

@@ -1,6 +1,7 @@
 /* Ends in different ways, after 10 messages of 100 bytes to the next task; argv[1] selects the way.
  *
  * finalize N: MPI_Finalize, with a callback that still uses MPI; then task 0 returns N
+ * at_exit:    MPI_Finalize in a function that was given to atexit before MPI_Init
  * abort N:    the last task calls MPI_Abort(N)
  * signal:     the last task ends by SIGTERM
  * exit:       exit(0) without MPI_Finalize
@@ -24,10 +25,17 @@ static int at_end(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static void finalize(void)
+{
+    MPI_Finalize();
+}
+
 int main(int argc, char **argv)
 {
     int before_init = 1;
     MPI_Initialized(&before_init);
+    if (argc > 1 && !strcmp(argv[1], "at_exit"))
+        atexit(finalize);
     begin(&argc, &argv);
     SAME(before_init, 0);
     const char *how = argc > 1 ? argv[1] : "finalize";
@@ -44,6 +52,10 @@ int main(int argc, char **argv)
         sleep(30);
     } else if (!strcmp(how, "exit")) {
         exit(0);
+    } else if (!strcmp(how, "at_exit")) {
+        if (world_rank == 0 && failures == 0)
+            printf("ok %s\n", how);
+        return failures ? 1 : 0;
     } else if (!strcmp(how, "_exit")) {
         _exit(0);
     } else if (!strcmp(how, "signal")) {
