@@ -120,7 +120,9 @@ def cases():
     found.append(Case("endings.c", "finalize", 0, matrix=lambda np: expected.ring(np, 100, 10)))
     found.append(Case("endings.c", "finalize", 3, code=3, noisy=True, light=True,
                       matrix=lambda np: expected.ring(np, 100, 10)))
-    found.append(Case("endings.c", "at_exit", light=True, matrix=lambda np: expected.ring(np, 100, 10)))
+    # With MPICH 5, most launches of this end with exit code 9, also without the library.
+    found.append(Case("endings.c", "at_exit", light=True, matrix=lambda np: expected.ring(np, 100, 10),
+                      without=("mpich5", "mpich5abi")))
     for what in ("traps", "flags"):
         found.append(Case("floating_point.c", what, sizes=(4,), stable=False))
     found.append(Case("endings.c", "abort", 42, code=42, noisy=True, records=False))

@@ -211,7 +211,7 @@ class Stack:
             if plus and not shutil.which("g++"):
                 return "no C++"
             shared = ["-shared", "-fPIC"] if target.endswith(".so") else ["-x", "c++"] if plus else []
-            command = self.compiler_command() + C_FLAGS + shared + ["-o", target + ".new", path, "-lpthread",
+            command = self.compiler_command() + C_FLAGS + shared + ["-o", target + ".new", path, "-lpthread", "-lm",
                        *(["-lstdc++"] if plus else []), "-I", INCLUDE, "-I", os.path.join(ROOT, "include")]
         else:
             if not (self.fortran and shutil.which(self.fortran)):
