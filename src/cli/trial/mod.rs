@@ -18,7 +18,10 @@ use crate::base::error::{Error, Result};
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::preload::command::{LaunchCommand, Prepared};
 use crate::options::TABLE;
-use crate::store::{Record, Store};
+use crate::store::{Past, Record, Store, joined};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,7 +35,7 @@ pub(super) struct Series {
     /// The launcher, the library, and the variables of the user's environment.
     prepared: Prepared,
     /// Standard input of every run.
-    stdin: Option<PathBuf>,
+    pub(super) stdin: Option<PathBuf>,
     /// Time after which a run is ended.
     pub(super) timeout: Option<Duration>,
 }
@@ -84,9 +87,24 @@ fn regular_stdin() -> Option<PathBuf> {
 }
 
 /// A store for a few launches, removed at the end.
+///
+/// A launch puts its record into use or beside the one in use, so the newest record of the store need not be its own.
+/// [`Scratch::begin`] remembers the files before a launch, and [`Scratch::newest`] looks for the file that is new.
 #[derive(Debug)]
 pub(super) struct Scratch {
     directory: tempfile::TempDir,
+    /// The files of records before the last launch.
+    before: RefCell<HashSet<Stamp>>,
+    /// How the launches went whose records were read.
+    history: RefCell<Vec<Past>>,
+}
+
+/// What tells two versions of a file apart: its path, number, size, and time of change in seconds and nanoseconds.
+type Stamp = (PathBuf, u64, u64, i64, i64);
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = std::fs::symlink_metadata(path).ok()?;
+    Some((path.into(), meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec()))
 }
 
 impl Scratch {
@@ -95,7 +113,11 @@ impl Scratch {
         let parent = store.directory();
         std::fs::create_dir_all(parent)
             .and_then(|()| tempfile::Builder::new().prefix(".trial-").tempdir_in(parent))
-            .map(|directory| Scratch { directory })
+            .map(|directory| Scratch {
+                directory,
+                before: RefCell::default(),
+                history: RefCell::default(),
+            })
             .map_err(|e| {
                 Error::io("cannot create a store for these runs", parent, &e)
                     .advise("use --store DIR with a directory you can write to")
@@ -113,20 +135,96 @@ impl Scratch {
         std::path::absolute(path).unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
     }
 
-    /// The record that the last launch left, if it left one. Errors: it cannot be read.
+    /// Remembers the records that are there before a launch starts.
+    pub(super) fn begin(&self) -> Result<()> {
+        let files = self.files()?;
+        let stamps = files.iter().flatten().filter_map(|path| stamp(path)).collect();
+        self.before.replace(stamps);
+        Ok(())
+    }
+
+    /// The files of the records in use, and those of the records beside them, each group with the newest first.
+    fn files(&self) -> Result<[Vec<PathBuf>; 2]> {
+        let store = self.store();
+        let entries = store.list()?;
+        let beside = entries.iter().flat_map(|entry| store.runs(&entry.key));
+        let beside = beside.map(|run| run.path).collect();
+        Ok([entries.into_iter().map(|entry| entry.path).collect(), beside])
+    }
+
+    /// The record that the launch since [`Self::begin`] left, if it left one. Errors: it cannot be read.
     pub(super) fn newest(&self) -> Result<Option<Record>> {
-        let entries = self.store().list()?;
-        entries.first().map(|entry| crate::store::read_file(&entry.path)).transpose()
+        let before = self.before.borrow();
+        // If a launch replaces the record in use, it may also write the replaced one beside it.
+        let files = self.files()?;
+        let is_new = |path: &&PathBuf| stamp(path).is_none_or(|stamp| !before.contains(&stamp));
+        let Some(path) = files.iter().flatten().find(is_new) else { return Ok(None) };
+        let record = crate::store::read_file(path)?;
+        let history = joined(&self.history.borrow(), &record.history);
+        self.history.replace(history);
+        Ok(Some(record))
+    }
+
+    /// How the launches went whose records were read, the oldest first.
+    pub(super) fn history(&self) -> Vec<Past> {
+        self.history.borrow().clone()
+    }
+
+    /// Replaces all records by one, which every launch uses. With `chosen` a launch uses it even after launches with
+    /// the same arguments have stored theirs.
+    pub(super) fn put(&self, record: &Record, chosen: bool) -> Result<()> {
+        self.clear()?;
+        let store = self.store();
+        store.save(record)?;
+        if chosen { store.choose_imported(record) } else { Ok(()) }
+    }
+
+    fn clear(&self) -> Result<()> {
+        for path in self.files()?.into_iter().flatten() {
+            // If a file stays, the next launch still replaces it or leaves a newer one.
+            let _ = std::fs::remove_file(path);
+        }
+        Ok(())
     }
 
     /// Removes all records and returns [`Scratch::newest`], so that it is not taken for the record of the next
     /// launch.
     pub(super) fn take(&self) -> Result<Option<Record>> {
         let record = self.newest()?;
-        for entry in self.store().list()? {
-            // If a file stays, the next launch still replaces it or leaves a newer one.
-            let _ = std::fs::remove_file(&entry.path);
-        }
+        self.clear()?;
         Ok(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{CommMatrix, SparseMatrix, Traffic};
+
+    /// A record of a program that sends `bytes` from rank 0 to rank 1, with this number as its argument.
+    fn sent(bytes: u64) -> Record {
+        let entry = (0, 1, Traffic { bytes, messages: 1 });
+        let matrix = SparseMatrix::from_entries(2, &[entry]);
+        let matrix = CommMatrix::from_point_to_point(matrix);
+        let command = vec!["./app".to_string(), bytes.to_string()];
+        Record { command, recorded_at: 5, ..Record::of_matrix("app", matrix) }
+    }
+
+    #[test]
+    fn the_record_of_a_launch_is_its_own_even_if_another_stays_in_use() {
+        let dir = tempfile::tempdir().unwrap();
+        let scratch = Scratch::inside(&Store::open(dir.path())).unwrap();
+        assert_eq!(scratch.newest().unwrap(), None);
+        scratch.put(&sent(1_000_000), false).unwrap();
+        scratch.begin().unwrap();
+        assert_eq!(scratch.newest().unwrap(), None, "no launch was made");
+        // The poorer record is stored beside the one in use, and the richer one replaces it.
+        for bytes in [1000, 2_000_000] {
+            scratch.begin().unwrap();
+            scratch.store().save_soon(&sent(bytes)).unwrap();
+            assert_eq!(scratch.newest().unwrap().unwrap().command, sent(bytes).command);
+        }
+        assert_eq!(scratch.take().unwrap().unwrap().command, sent(2_000_000).command);
+        assert_eq!(scratch.newest().unwrap(), None, "all are removed");
     }
 }

@@ -335,3 +335,39 @@ fn what_is_not_reordered_is_not_compared() {
     assert_eq!(text.code, Some(2), "{text:?}");
     assert!(text.err.contains("exit code 4"), "{text:?}");
 }
+
+#[test]
+fn a_comparison_never_gives_an_empty_reason() {
+    for (body, said) in [
+        ("echo 1", "the library gave no reason"),
+        ("touch blind; echo 1", "the library recorded nothing in a run that was to be reordered"),
+    ] {
+        let place = place(body);
+        std::fs::remove_dir_all(place.path("reorder")).unwrap();
+        Store::open(place.path("reorder")).save(&record("reorder", &[], 2.0)).unwrap();
+        let json = run(&place, "compare", &["--json"]);
+        let value: Value = serde_json::from_str(&json.out).unwrap();
+        assert!(value["decision"].as_str().unwrap().starts_with(said), "{json:?}");
+    }
+}
+
+#[test]
+fn a_comparison_uses_no_record_of_other_arguments() {
+    let place = figures("10", "7");
+    let store = Store::open(place.path("store"));
+    let cell = Traffic { bytes: 1_000_000, messages: 1 };
+    let entries: Vec<_> = (0..4).map(|t| (t, (t + 1) % 4, cell)).collect();
+    let matrix = CommMatrix::from_point_to_point(SparseMatrix::from_entries(4, &entries));
+    let command = vec!["./app".to_string(), "large".to_string()];
+    let large = Record { matrix, command, ..record("record", &[], 2.0) };
+    store.save(&large).unwrap();
+    let (text, json) = compare(&place, &["--runs", "1"]);
+    assert!(text.err.contains("nothing was stored yet for these arguments: recorded"), "{text:?}");
+    assert_eq!(json["pairs"], 1, "{json}");
+    let in_use = store.load(&large.key).unwrap().unwrap();
+    assert_eq!(in_use.command, large.command, "the richer record stays in use");
+    assert!(in_use.history.iter().any(|past| past.reordered), "{:?}", in_use.history);
+    // The second comparison found the record of the first.
+    let again = run(&place, "compare", &["--runs", "1"]);
+    assert!(!again.err.contains("nothing was stored yet"), "{again:?}");
+}

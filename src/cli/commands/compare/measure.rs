@@ -47,8 +47,19 @@ pub(super) struct MeasuredRun {
     pub(super) internode_bytes: Option<u64>,
     /// Hop-bytes predicted for the launcher's order and for the order that was used.
     pub(super) predicted: (u128, u128),
-    /// The decision about the ranks, in words.
+    /// The decision about the ranks, in words; never empty for a run with the library.
     pub(super) decision: String,
+}
+
+/// The decision about the ranks of a run with the library, in words. `record` is `None` if the run left none.
+fn decision_of(record: Option<&Record>) -> String {
+    match record.map(|record| record.launch.decision.trim()) {
+        None => "the library recorded nothing in a run that was to be reordered, so the order of its ranks is not \
+                 known; try: run 'rankweave doctor' with the same launch"
+            .into(),
+        Some("") => "the library gave no reason; try: run 'rankweave run --mode reorder -v' with the same launch".into(),
+        Some(decision) => decision.into(),
+    }
 }
 
 /// The settings of all runs.
@@ -90,6 +101,7 @@ impl Measurement<'_> {
     }
 
     fn run(&self, mode: &str) -> Result<TrialRun> {
+        self.scratch.begin()?;
         let settings = [
             ("RANKWEAVE_MODE", Some(mode.to_string())),
             ("RANKWEAVE_STORE", Some(self.scratch.path())),
@@ -113,6 +125,7 @@ impl Measurement<'_> {
         let value = self.figure.map_or(Ok(outcome.seconds), |figure| figure.of(outcome))?;
         let figure = self.figure.map_or(String::new(), |_| format!("{value} in "));
         eprintln!("rankweave: {name}: {figure}{}", seconds(outcome.seconds));
+        let decision = decision_of(record.as_ref());
         let internode_bytes = record.as_ref().map(|record| record.launch.internode_bytes);
         let launch = record.map(|record| record.launch).unwrap_or_default();
         Ok(MeasuredRun {
@@ -120,7 +133,7 @@ impl Measurement<'_> {
             reordered: launch.is_reordered(),
             internode_bytes,
             predicted: launch.predicted,
-            decision: launch.decision,
+            decision,
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
 use crate::cli::trial::{Scratch, Series, Streams};
-use crate::store::{Store, joined};
+use crate::store::{Fit, Fitting, LaunchMode, Record, Standing, Store, joined};
 use measure::{Measurement, PrintedNumber};
 use result::{Comparison, Pair, Verdict};
 use std::path::PathBuf;
@@ -30,9 +30,10 @@ the launcher's order (A) and one with reordered ranks (B). The order alternates 
 …), so that slow changes of the machine affect both kinds equally. Before the pairs, each kind is \
 run --warmup times.
 
-Reordered runs use the matrix in the store. If there is none, a run records it first. All runs \
-have the library, so that the rank order is the only difference. With --plain, the runs in the \
-launcher's order are without the library.
+Reordered runs use the matrix in the store of a launch with the same arguments, or the one that was \
+chosen with 'rankweave use' or imported. If there is none, a run records it first. All runs have the \
+library, so that the rank order is the only difference. With --plain, the runs in the launcher's \
+order are without the library.
 
 The wall times of the launches are compared, or with --figure a number that the program prints. \
 Each pair gives a ratio: reordered divided by launcher's order. The result is the median of these \
@@ -131,9 +132,9 @@ impl Args {
             figure: figure.as_ref(),
             plain: self.plain,
         };
-        let key = self.prepare(&measurement, &store)?;
+        let (key, identity) = self.prepare(&measurement, &store)?;
         let (pairs, left_alone) = self.measure(&measurement)?;
-        remember(&scratch, &store, &key)?;
+        remember(&scratch, &store, &key, &identity)?;
         let comparison = Comparison {
             key,
             figure: self.figure.clone(),
@@ -187,10 +188,10 @@ impl Args {
     }
 
     /// Does a recorded run, and puts the matrix that reordered runs use into the scratch store. If the user's
-    /// store has a matrix, it is used. Otherwise the matrix of this run is used and also put into the user's
-    /// store. Returns the key of the matrix.
-    fn prepare(&self, measurement: &Measurement, store: &Store) -> Result<String> {
-        let scratch = measurement.scratch.store();
+    /// store has a matrix of a run with the same arguments, or one that the user chose, it is used. Otherwise the
+    /// matrix of this run is used and also put into the user's store. Returns the key of the matrix
+    /// and the identity of the program.
+    fn prepare(&self, measurement: &Measurement, store: &Store) -> Result<(String, String)> {
         let recorded = measurement.recorded()?;
         let key = recorded.key.clone();
         let tasks = recorded.matrix.tasks();
@@ -202,35 +203,43 @@ impl Args {
                  permuted ranks: the times of its reordered runs may be those of wrong results"
             );
         }
-        match store.load(&key) {
-            Ok(Some(mut stored)) if stored.matrix.tasks() == tasks && stored.has_all_tasks() => {
-                stored.history.clear();
-                scratch.save(&stored)?;
-            }
-            Ok(Some(stored)) if stored.matrix.tasks() != tasks => {
-                let stored = stored.matrix.tasks();
-                let what =
-                    format!("the matrix stored under {key} is of {}", counted(stored, "task"));
-                return Err(Error::new(ErrorKind::Infeasible, what)
-                    .advise("give another key (RANKWEAVE_KEY), or no key"));
+        let other_tasks = |stored: &Record| stored.matrix.tasks() != tasks;
+        if let Some(stored) = store.load(&key).ok().flatten().filter(other_tasks) {
+            let stored = counted(stored.matrix.tasks(), "task");
+            let what = format!("the matrix stored under {key} is of {stored}");
+            return Err(Error::new(ErrorKind::Infeasible, what)
+                .advise("give another key (RANKWEAVE_KEY), or no key"));
+        }
+        let kind = Standing::of(&recorded).kind;
+        let fitting = store.fitting(&key, tasks, kind).ok().flatten();
+        let is_other = fitting.is_some();
+        // A version that did not store the choice may have imported the record.
+        let is_imported = |record: &Record| record.launch.mode == LaunchMode::Import;
+        match fitting {
+            Some(Fitting { mut record, fit, .. })
+                if fit != Fit::OtherKind || is_imported(&record) =>
+            {
+                record.history.clear();
+                measurement.scratch.put(&record, fit != Fit::SameKind)?;
             }
             _ => {
-                let path = store.save(&recorded)?;
-                eprintln!("rankweave: nothing was stored yet: recorded (in {})", path.display());
+                let path = store.save_unless(&recorded, |_| false)?;
+                let path = path.unwrap_or_else(|| store.path_of(&key));
+                let of = if is_other { " for these arguments" } else { "" };
+                let path = path.display();
+                eprintln!("rankweave: nothing was stored yet{of}: recorded (in {path})");
             }
         }
-        Ok(key)
+        Ok((key, recorded.identity))
     }
 }
 
 /// Adds the launches to the history of the user's record.
-fn remember(scratch: &Scratch, store: &Store, key: &str) -> Result<()> {
-    let (Some(runs), Some(mut record)) = (scratch.store().load(key)?, store.load(key)?) else {
-        return Ok(());
-    };
-    record.history = joined(&record.history, &runs.history);
+fn remember(scratch: &Scratch, store: &Store, key: &str, identity: &str) -> Result<()> {
+    let Some(mut record) = store.load(key)? else { return Ok(()) };
+    record.history = joined(&record.history, &scratch.history());
     if record.identity.is_empty() {
-        record.identity = runs.identity;
+        record.identity = identity.into();
     }
     store.save(&record).map(drop)
 }
