@@ -108,3 +108,30 @@ fn a_killed_launch_is_named() {
     held.lock().unwrap();
     assert_eq!(run().err, "");
 }
+
+/// The files of a launch with another setting are in another directory, which the user did not name.
+#[test]
+fn recover_searches_no_other_directory_than_the_one_that_the_variable_names() {
+    let bench = bench();
+    std::fs::create_dir_all(bench.place.path("other")).unwrap();
+    let user = std::fs::metadata(bench.place.path("spill")).unwrap().uid();
+    let left = format!("other/rankweave-{user}-00000000000000ab-0-1.spill");
+    bench.place.file(&left, "no spill file");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let file = std::fs::File::options().write(true).open(bench.place.path(&left)).unwrap();
+    file.set_modified(old).unwrap();
+    drop(file);
+    let recover = |options: &[&str], spill: &str| {
+        let mut command = bench.place.command(&[&["recover"], options].concat());
+        command.env("TMPDIR", bench.place.path("other"));
+        of(command.env("RANKWEAVE_SPILL", spill).output().unwrap())
+    };
+    let named = bench.place.path("spill").display().to_string();
+    for options in [&["--list"][..], &["--discard"], &[]] {
+        let said = recover(options, &named);
+        assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{options:?}: {}", said.err);
+    }
+    assert!(bench.place.path(&left).exists(), "nothing was removed");
+    let all = recover(&["--list"], "auto");
+    assert!(all.out.contains("00000000000000ab"), "{} {}", all.out, all.err);
+}

@@ -11,7 +11,6 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
-use crate::options::Spill;
 use crate::report::units;
 use crate::store::spill::{Choice, LeftoverJob, Reach, Stray, candidates, collect};
 use crate::store::{Held, RefusedRecords, in_order};
@@ -59,6 +58,9 @@ Exit codes: 0 something was recovered or listed; 1 nothing was found; 2 an error
 #[command(before_long_help = EXAMPLES, long_about = LONG)]
 pub struct Args {
     /// Directories to search
+    ///
+    /// Without them, only the directory that RANKWEAVE_SPILL names is searched. If it names none (auto, off), /dev/shm,
+    /// $TMPDIR and /tmp are searched.
     ///
     /// [default: RANKWEAVE_SPILL, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR")]
@@ -210,10 +212,9 @@ impl Args {
         let mut all = self.directories.clone();
         if all.is_empty() {
             let (settings, _) = crate::options::Settings::from_process_env();
-            if let Spill::Directory(directory) = &settings.spill {
-                all.extend(candidates(Some(directory)));
-            }
-            all.extend(candidates(None));
+            // The library puts files into no other directory than the one that the user names. Files elsewhere are of
+            // launches with other settings, and the user did not ask for them.
+            all.extend(candidates(settings.spill.directory()));
         }
         let mut seen = HashSet::new();
         // A directory that does not exist is known by its name only.
