@@ -20,4 +20,5 @@ pub mod numbering;
 pub mod permutation;
 pub mod quantity;
 pub mod random;
+pub mod raw_words;
 pub mod sorting;

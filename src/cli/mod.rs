@@ -16,6 +16,7 @@ mod preload;
 mod trial;
 
 use crate::base::error::{ErrorKind, Result};
+use crate::base::raw_words::shown;
 use arguments::{setting_files, spelling};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use commands::{
@@ -148,7 +149,7 @@ pub fn main() -> ExitCode {
         Ok(Exit::Nothing) => ExitCode::from(1),
         Err(error) => {
             let error = error.advised();
-            eprintln!("rankweave: {error}");
+            eprintln!("rankweave: {}", shown(&error.to_string()));
             ExitCode::from(if error.kind() == ErrorKind::NotFound { 1 } else { 2 })
         }
     }

@@ -12,12 +12,19 @@ pub(in crate::cli) mod settings;
 pub(in crate::cli) mod spelling;
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::raw_words::encoded;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use regex::{Regex, RegexBuilder};
 use std::time::Duration;
 
 /// A time limit: seconds, or a number with a unit such as `10m`.
 pub(in crate::cli) fn time_limit(text: &str) -> std::result::Result<Duration, String> {
     crate::options::seconds(text).map_err(|e| e.to_string())
+}
+
+/// The parser of a word of a launch. The word is passed on byte for byte, also if it is not UTF-8.
+pub(in crate::cli) fn launch_word() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().map(|word| encoded(&word))
 }
 
 /// The regular expression that was given with `option`. `^` and `$` match at the ends of each line.

@@ -6,6 +6,7 @@
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
+use crate::base::raw_words::decoded;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::arguments::{origin, setting_files};
 use crate::cli::console::{Exit, output};
@@ -127,8 +128,8 @@ fn measure_with(words: &[String], store: Option<&Store>) -> Result<()> {
         variables.push((STORE.into(), directory.display().to_string()));
     }
     let plan = prepared.command(words, &variables)?;
-    let code = Command::new(&plan.command[0])
-        .args(&plan.command[1..])
+    let code = Command::new(decoded(&plan.command[0]))
+        .args(plan.command[1..].iter().map(|word| decoded(word)))
         .envs(plan.environment.iter().cloned())
         .stdout(std::io::stderr())
         .status()

@@ -5,6 +5,8 @@
 //! process *becomes* the launcher: signals, terminal and exit code are the launcher's own.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::raw_words::{decoded, shown};
+use crate::cli::arguments::launch_word;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
 use crate::cli::diagnosis::{forecast, leftovers};
@@ -79,7 +81,7 @@ pub struct Args {
     ///
     /// Write -- before it. Everything behind -- is passed on unchanged.
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = launch_word())]
     launch: Vec<String>,
 }
 
@@ -109,13 +111,14 @@ impl Args {
             return Ok(Exit::Done);
         }
         self.say_what_will_be_missed(&found, &settings, unread);
-        let mut command = std::process::Command::new(&plan.command[0]);
+        let mut command = std::process::Command::new(decoded(&plan.command[0]));
         // A value that this process got belongs to the launch that started this process.
         command.env_remove(PLACED);
-        command.args(&plan.command[1..]).envs(plan.environment.iter().cloned());
+        command.args(plan.command[1..].iter().map(|word| decoded(word)));
+        command.envs(plan.environment.iter().map(|(name, value)| (name, decoded(value))));
         let error = command.exec();
         Err(Error::new(ErrorKind::Io, format!("cannot start the launcher: {error}"))
-            .at(&plan.command[0])
+            .at(shown(&plan.command[0]))
             .advise("give the name of a launcher that is in PATH, after --"))
     }
 
@@ -182,7 +185,7 @@ impl Args {
             messages.extend(leftovers(settings));
         }
         for message in messages {
-            eprintln!("rankweave: {message}");
+            eprintln!("rankweave: {}", shown(&message));
         }
     }
 
@@ -266,7 +269,7 @@ impl Args {
 }
 
 fn say(refusal: &Refusal, meaning: &str) {
-    eprintln!("rankweave: {}", refusal.message(meaning));
+    eprintln!("rankweave: {}", shown(&refusal.message(meaning).to_string()));
 }
 
 /// The host of each rank, and the one that it was meant for where it is another one.

@@ -4,6 +4,7 @@ use super::{kept_networks, launch_network};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
 use crate::base::nouns;
+use crate::cli::arguments::launch_word;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::arguments::time_limit;
 use crate::cli::console::{Exit, output};
@@ -108,7 +109,7 @@ pub struct Args {
 
     /// A launch whose network is to be shown: mpirun, mpiexec, srun or another launcher, with all its arguments
     #[arg(value_name = "LAUNCHER", trailing_var_arg = true, allow_hyphen_values = true)]
-    #[arg(conflicts_with = "xml")]
+    #[arg(conflicts_with = "xml", value_parser = launch_word())]
     launch: Vec<String>,
 }
 

@@ -8,6 +8,7 @@ use super::image::{Image, NotElf};
 use super::launch_line::Part;
 use super::option_names::listed;
 use crate::base::file;
+use crate::base::raw_words::{decoded, encoded};
 use crate::cli::launcher::{base_name, in_path};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -86,7 +87,7 @@ pub fn start(part: &Part) -> Started {
 
 /// The file that a word with a slash names, even if the file is not executable.
 fn existing(word: &str) -> Option<PathBuf> {
-    Some(PathBuf::from(word)).filter(|path| word.contains('/') && path.is_file())
+    Some(PathBuf::from(decoded(word))).filter(|path| word.contains('/') && path.is_file())
 }
 
 impl Started {
@@ -104,7 +105,7 @@ impl Started {
             let Some(word) = self.words.first().cloned() else { return Program::Nothing };
             let name = base_name(Path::new(&word));
             let here = match (directory, word.contains('/') && !word.starts_with('/')) {
-                (Some(directory), true) => directory.join(&word).to_string_lossy().into_owned(),
+                (Some(directory), true) => encoded(directory.join(decoded(&word)).as_os_str()),
                 _ => word.clone(),
             };
             if listed(CONTAINERS, &name) {
@@ -127,7 +128,7 @@ impl Started {
                 Err(NotElf::Script(line)) => {
                     // The interpreter takes the place of the script's own name.
                     let mut words: Vec<String> = line.split_whitespace().map(Into::into).collect();
-                    words.push(path.to_string_lossy().into_owned());
+                    words.push(encoded(path.as_os_str()));
                     words.extend(self.words.drain(..).skip(1));
                     self.words = words;
                     self.through.push(Through { name, clears: None, preload: None });
@@ -194,7 +195,7 @@ impl Started {
             at += 1 + usize::from(matches!(word.as_str(), "-o" | "+o" | "-O" | "+O"));
         }
         let Some(word) = self.words.get(at) else { return Program::Script { text: String::new() } };
-        let path = PathBuf::from(word);
+        let path = PathBuf::from(decoded(word));
         self.path = Some(path.clone());
         self.words.drain(..at);
         let mut bytes = Vec::new();

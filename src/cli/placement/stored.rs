@@ -6,6 +6,7 @@
 //! the same arguments that is the newest.
 
 use super::Refusal;
+use crate::base::raw_words::shown;
 use crate::cli::inspect::{LaunchLine, start};
 use crate::launch::{Known, Processes, Program, Storage};
 use crate::options::Settings;
@@ -40,10 +41,12 @@ pub(super) fn known(
     }
     let store = Storage::open(settings).map_err(Refusal::unreadable)?;
     let executable: PathBuf = executable.unwrap_or_default();
-    let program = Program::new(&executable, started.words.clone(), "");
+    // The library reads the words of its process in the same way, and the digest of both has to be the same.
+    let words: Vec<String> = started.words.iter().map(|word| shown(word)).collect();
+    let program = Program::new(&executable, words.clone(), "");
     let key = program.key(settings, tasks);
-    let mpi = mpi_of(&store, &key, &started.words);
-    let program = Program::new(&executable, started.words, &mpi);
+    let mpi = mpi_of(&store, &key, &words);
+    let program = Program::new(&executable, words, &mpi);
     let processes = Processes { complete: true, one_program: true, spawned: false };
     Ok(Known::read(settings, program, Ok(store), tasks, processes, None))
 }

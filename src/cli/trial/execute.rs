@@ -1,6 +1,7 @@
 //! Runs one launch and waits for it: output into files, a time limit, signals passed on.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::raw_words::{decoded, shown};
 use crate::cli::preload::command::LaunchCommand;
 use crate::report::units::printable;
 use std::fs::File;
@@ -127,17 +128,19 @@ pub(in crate::cli) fn execute(
     let Some((program, arguments)) = plan.command.split_first() else {
         return Err(Error::new(ErrorKind::Usage, "there is nothing to run"));
     };
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(input).stdout(out).stderr(err);
+    let mut command = Command::new(decoded(program));
+    command.args(arguments.iter().map(|word| decoded(word))).stdin(input).stdout(out).stderr(err);
     for name in removed {
         command.env_remove(name);
     }
     // The launch has a process group of its own, so that all its processes can be ended.
-    command.envs(plan.environment.iter().cloned()).process_group(0);
+    command
+        .envs(plan.environment.iter().map(|(name, value)| (name, decoded(value))))
+        .process_group(0);
     let started = Instant::now();
     let mut child = command.spawn().map_err(|e| {
         Error::new(ErrorKind::Io, format!("cannot start the launcher: {e}"))
-            .at(program)
+            .at(shown(program))
             .advise("give the name of a launcher that is in PATH, after --")
     })?;
     let group = child.id() as libc::pid_t;

@@ -5,6 +5,7 @@ use crate::support::{Place, Run};
 use rankweave::matrix::{CommMatrix, SparseMatrix, Traffic};
 use rankweave::store::{Finding, Launch, Past, Placement, Record, Store};
 use serde_json::Value;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 const PROGRAM: &str = "app-0badcafe";
@@ -370,4 +371,37 @@ fn a_comparison_uses_no_record_of_other_arguments() {
     // The second comparison found the record of the first.
     let again = run(&place, "compare", &["--runs", "1"]);
     assert!(!again.err.contains("nothing was stored yet"), "{again:?}");
+}
+
+/// The program of such a launch is a shell script that prints its last argument.
+#[test]
+fn an_argument_that_is_not_utf_8_is_passed_on_byte_for_byte() {
+    let place = place("for word; do last=$word; done; printf '%s\\n' \"$last\"");
+    let word = std::ffi::OsStr::from_bytes(b"caf\xe9.inp");
+    for command in ["run", "check", "compare"] {
+        let mut options = vec![command];
+        if command == "compare" {
+            options.extend(["--runs", "1", "--figure", "nothing|(7)"]);
+        }
+        options.extend(["--", "./launcher", "-n", "4", "./app"]);
+        let mut made = place.command(&options);
+        made.arg(word).env("RANKWEAVE_LIBRARY", place.path("librankweave.so"));
+        let output = made.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if command == "compare" {
+            // The program prints no figure, and the error comes after the run.
+            assert!(said.contains("matches 'nothing|(7)'"), "{said}");
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        if command == "run" {
+            assert_eq!(output.stdout, b"caf\xe9.inp\n");
+        }
+    }
+    let verdicts = Store::open(place.path("store")).verdicts(PROGRAM).unwrap();
+    assert_eq!(verdicts[0].launch.last().unwrap(), "caf\u{fffd}.inp", "it is shown");
+    let mut shown = place.command(&["run", "--dry-run", "--", "./launcher"]);
+    shown.arg(word).env("RANKWEAVE_LIBRARY", place.path("librankweave.so"));
+    let shown = String::from_utf8(shown.output().unwrap().stdout).unwrap();
+    assert!(shown.trim_end().ends_with(r"$'caf\351.inp'"), "{shown}");
 }

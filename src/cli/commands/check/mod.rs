@@ -9,8 +9,9 @@ mod text;
 use crate::base::clock::since_1970;
 use crate::base::error::Result;
 use crate::base::nouns::{counted, noun};
+use crate::base::raw_words::shown;
 use crate::cli::arguments::selection::StoreArgs;
-use crate::cli::arguments::time_limit;
+use crate::cli::arguments::{launch_word, time_limit};
 use crate::cli::console::shell::quoted;
 use crate::cli::console::{Exit, output};
 use crate::cli::trial::{Scratch, Series, Streams};
@@ -140,7 +141,7 @@ pub struct Args {
     ///
     /// Write -- before it. Everything behind -- is passed on unchanged.
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = launch_word())]
     launch: Vec<String>,
 }
 
@@ -194,7 +195,7 @@ impl Args {
         let Some(program) = record.program_id() else { return Ok(None) };
         let verdict = Verdict {
             program: record.program.clone(),
-            launch: self.launch.clone(),
+            launch: self.launch.iter().map(|word| shown(word)).collect(),
             tasks: record.matrix.tasks() as u64,
             checked_at: since_1970().as_secs(),
             seeds: found.seeds.clone(),

@@ -7,7 +7,7 @@ mod result;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
 use crate::cli::arguments::selection::StoreArgs;
-use crate::cli::arguments::time_limit;
+use crate::cli::arguments::{launch_word, time_limit};
 use crate::cli::console::{Exit, output};
 use crate::cli::trial::{Scratch, Series, Streams};
 use crate::store::{Fit, Fitting, LaunchMode, Record, Standing, Store, joined};
@@ -106,7 +106,7 @@ pub struct Args {
     ///
     /// Write -- before it. Everything behind -- is passed on unchanged.
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = launch_word())]
     launch: Vec<String>,
 }
 

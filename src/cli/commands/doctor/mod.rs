@@ -10,7 +10,7 @@ mod text;
 
 use crate::base::error::Result;
 use crate::cli::arguments::settings::SettingsArgs;
-use crate::cli::arguments::time_limit;
+use crate::cli::arguments::{launch_word, time_limit};
 use crate::cli::console::{Exit, output};
 use crate::cli::diagnosis::Diagnosis;
 use crate::cli::preload::settings;
@@ -60,7 +60,7 @@ pub struct Args {
 
     /// The launch: mpirun, mpiexec, srun or another launcher, with all its arguments
     #[arg(value_name = "LAUNCHER", required_unless_present = "on_node", trailing_var_arg = true)]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = launch_word())]
     launch: Vec<String>,
 }
 
