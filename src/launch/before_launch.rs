@@ -214,6 +214,7 @@ mod tests {
             seeds: vec![],
             finding: Finding::Differs,
             reason: "line 3".into(),
+            compared: None,
         };
         store.keep_verdict("app-0badcafe", &verdict).unwrap();
         assert!(matches!(decide(&settings), BeforeLaunch::Place(..)));

@@ -172,14 +172,22 @@ impl Policy {
             Reason::CheckUnreadable(error) => Message::from(error).meaning(KEEPS),
             Reason::CheckDiffers(verdict) => Message::new(format!(
                 "'rankweave check' found that the results of this program depend on the order of its \
-                 ranks ({}: {})",
+                 ranks ({}{}: {})",
                 counted(verdict.tasks, "task"),
+                match verdict.shown_arguments() {
+                    None => String::new(),
+                    Some(arguments) => format!(" with the arguments '{arguments}'"),
+                },
                 verdict.reason
             ))
             .meaning(KEEPS)
             .advice(format!(
-                "correct the program and run 'rankweave check' again, or reorder it in spite of this with \
+                "correct the program and run 'rankweave check' again{}, or reorder it in spite of this with \
                  --allow {} or --mode reorder",
+                match verdict.shown_arguments() {
+                    None => "",
+                    Some(_) => " with the same arguments",
+                },
                 self.name
             )),
         })
@@ -292,6 +300,7 @@ mod tests {
             seeds: Vec::new(),
             finding,
             reason: "its output was different".into(),
+            compared: None,
         }
     }
 

@@ -165,6 +165,7 @@ impl World {
                 seeds: vec![],
                 finding,
                 reason: "its output was different".into(),
+                compared: None,
             };
             store.keep_verdict(&program.identity, &verdict).unwrap();
         };

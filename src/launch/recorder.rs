@@ -299,6 +299,7 @@ impl LaunchRecorder {
                 seeds: Vec::new(),
                 finding: Finding::MixesRanks,
                 reason: reason.clone(),
+                compared: None,
             };
             store.keep_mixed(&self.program.identity, &verdict)
         });

@@ -116,6 +116,7 @@ fn programs_with_verdicts_are_known() {
         seeds: Vec::new(),
         finding: crate::store::Finding::Safe,
         reason: String::new(),
+        compared: None,
     };
     store.keep_verdict("app-0badcafe", &verdict).unwrap();
     let listing = store.listing().unwrap();

@@ -69,4 +69,4 @@ pub use runs::{MOST_KINDS, Run};
 pub use signature::Signature;
 pub use standing::{Completeness, Standing};
 pub use stored_survey::{LONGEST_KEPT, MeasuredNetwork};
-pub use verdict::{Finding, Verdict};
+pub use verdict::{Compared, Finding, Verdict};

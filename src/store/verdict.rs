@@ -4,8 +4,11 @@
 //!
 //! A verdict belongs to the program and not to a record. It holds for every key of its matrices and every
 //! number of tasks. The file is `IDENTITY.verdict` in the store, with the same header as a record: magic
-//! `RKCHECK\n`, version, length, CRC-32; then the [`Verdict`]s in postcard encoding, one for each number of
-//! tasks that was checked, the newest last.
+//! `RKCHECK\n`, version, length, CRC-32; then the [`Verdict`]s in postcard encoding, the newest last; then
+//! how each of them was found ([`Compared`]), which older versions do not read and do not write.
+//!
+//! There is one verdict for each number of tasks that was checked. A difference stays beside a newer verdict
+//! until a check that would find it again finds nothing ([`Verdict::settles`]).
 
 use super::record_format::{open_sealed, read_sealed, seal};
 use super::{Listing, Store};
@@ -19,6 +22,8 @@ const MAGIC: [u8; 8] = *b"RKCHECK\n";
 const VERSION: u32 = 2;
 /// Numbers of tasks of which the verdict is kept.
 const KEPT: usize = 16;
+/// Characters of the arguments of a check that a message shows.
+const MOST_SHOWN: usize = 200;
 /// The largest file that is read. Rankweave writes no larger one.
 const LARGEST: u64 = 4 << 20;
 
@@ -56,6 +61,60 @@ pub struct Verdict {
     pub finding: Finding,
     /// Why, or how it was compared, in one sentence; may be empty.
     pub reason: String,
+    /// How a check found it. `None` where a launch found it, and for a check of an older version.
+    #[serde(skip)]
+    pub compared: Option<Compared>,
+}
+
+/// The input of the program in a check, and what was compared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compared {
+    /// The arguments of the program, without its own name.
+    pub arguments: Vec<String>,
+    /// The file that was standard input; empty if there was none.
+    pub stdin: String,
+    /// The files that were compared.
+    pub files: Vec<String>,
+    /// Standard error was compared, too.
+    pub stderr: bool,
+    /// The setting of the tasks that kept their process; empty for the default.
+    pub fix: String,
+}
+
+impl Verdict {
+    /// The arguments of the program in the check, on one line for a message. `None` if there were none, or if they are
+    /// not known.
+    pub fn shown_arguments(&self) -> Option<String> {
+        let arguments = self.compared.as_ref()?.arguments.join(" ");
+        let clean = |c: char| if c.is_control() { '?' } else { c };
+        let mut shown: String = arguments.chars().map(clean).take(MOST_SHOWN).collect();
+        if arguments.chars().nth(MOST_SHOWN).is_some() {
+            shown.push('…');
+        }
+        (!shown.is_empty()).then_some(shown)
+    }
+
+    /// Whether a check with this verdict would have found the difference of an older one: it has the same number of
+    /// tasks and the same input, compares at least as much, and has the seed that showed the difference.
+    ///
+    /// Tolerances and ignored lines do not matter: with these the user says which differences have a meaning.
+    pub fn settles(&self, older: &Verdict) -> bool {
+        let is_same = match (&self.compared, &older.compared) {
+            (Some(new), Some(old)) => {
+                new.arguments == old.arguments
+                    && new.stdin == old.stdin
+                    && new.fix == old.fix
+                    && new.stderr >= old.stderr
+                    && old.files.iter().all(|file| new.files.contains(file))
+            }
+            // Only the launch of the older one is known.
+            _ => self.launch == older.launch,
+        };
+        // The seed that shows a difference is the last one. There is none if the recorded run shows it.
+        let has_seed = older.seeds.last().is_none_or(|seed| self.seeds.contains(seed));
+        let says = matches!(self.finding, Finding::Safe | Finding::Differs);
+        says && self.tasks == older.tasks && is_same && has_seed
+    }
 }
 
 impl Store {
@@ -72,8 +131,8 @@ impl Store {
             .is_some_and(|stem| listing.has_verdicts(stem))
     }
 
-    /// The verdicts on a program, one for each number of tasks, the newest last; empty if there is
-    /// none. Errors: the file cannot be read, is damaged, or of a newer version.
+    /// The verdicts on a program, the newest last; empty if there is none. For a number of tasks there is one, and the
+    /// differences that it does not settle. Errors: the file cannot be read, is damaged, or of a newer version.
     pub fn verdicts(&self, program: &str) -> Result<Vec<Verdict>> {
         let path = self.verdict_path(program);
         let bytes = match read_sealed(&path, MAGIC, LARGEST) {
@@ -85,7 +144,7 @@ impl Store {
         };
         let read = || -> Result<Vec<Verdict>> {
             let (_, body) = open_sealed(&bytes, MAGIC, VERSION, "verdict")?;
-            postcard::from_bytes(body)
+            decoded(body)
                 .map_err(|e| Error::new(ErrorKind::Format, format!("cannot be decoded: {e}")))
         };
         read().map_err(|e| match e.kind() {
@@ -104,21 +163,32 @@ impl Store {
         }
     }
 
-    /// Keeps a verdict; it replaces an older one with as many tasks. A damaged file is replaced, one
-    /// of a newer version is an error.
+    /// Keeps a verdict. It replaces an older one with as many tasks, except a difference that it does not settle
+    /// ([`Verdict::settles`]). A damaged file is replaced, one of a newer version is an error.
     pub fn keep_verdict(&self, program: &str, verdict: &Verdict) -> Result<PathBuf> {
         let mut all = self.undamaged(program)?;
-        all.retain(|old| old.tasks != verdict.tasks);
+        let differs = |v: &Verdict| v.finding == Finding::Differs;
+        all.retain(|old| old.tasks != verdict.tasks || differs(old) && !verdict.settles(old));
         all.push(verdict.clone());
-        let excess = all.len().saturating_sub(KEPT);
-        all.drain(..excess);
-        let body = postcard::to_allocvec(&all).map_err(|e| {
+        while all.len() > KEPT {
+            // A difference is the last to go, because the program would be reordered without it.
+            let oldest = all[..KEPT].iter().position(|old| !differs(old));
+            all.remove(oldest.unwrap_or(0));
+        }
+        let body = encoded(&all).map_err(|e| {
             Error::new(ErrorKind::Format, format!("cannot encode the verdict: {e}"))
         })?;
         let path = self.verdict_path(program);
         let newest = all.iter().any(|v| v.finding == Finding::MixesRanks);
         self.replace(&path, &seal(MAGIC, if newest { VERSION } else { 1 }, &body))?;
         Ok(path)
+    }
+
+    /// The differences of older checks that a check with this verdict did not settle, the newest last.
+    pub fn unsettled(&self, program: &str, verdict: &Verdict) -> Result<Vec<Verdict>> {
+        let mut all = self.verdicts(program)?;
+        all.retain(|old| old.finding == Finding::Differs && old != verdict);
+        Ok(all)
     }
 
     /// The verdict that speaks against reordering a program, if any: the newest one that differs.
@@ -141,13 +211,35 @@ impl Store {
     /// they do. Errors as of [`Self::keep_verdict`].
     pub fn keep_mixed(&self, program: &str, verdict: &Verdict) -> Result<bool> {
         let known = self.undamaged(program)?;
-        match known.iter().find(|v| v.tasks == verdict.tasks).map(|v| v.finding) {
-            Some(Finding::Safe) => return Ok(false),
-            Some(Finding::Differs) => {}
-            _ => drop(self.keep_verdict(program, verdict)?),
+        let has = |finding| known.iter().any(|v| v.tasks == verdict.tasks && v.finding == finding);
+        if has(Finding::Differs) {
+            return Ok(true);
         }
-        Ok(true)
+        if has(Finding::Safe) {
+            return Ok(false);
+        }
+        self.keep_verdict(program, verdict).map(|_| true)
     }
+}
+
+/// The content of a file: the verdicts, and behind them how each was found.
+fn encoded(all: &[Verdict]) -> postcard::Result<Vec<u8>> {
+    let mut bytes = postcard::to_allocvec(all)?;
+    let compared: Vec<&Option<Compared>> = all.iter().map(|verdict| &verdict.compared).collect();
+    bytes.extend(postcard::to_allocvec(&compared)?);
+    Ok(bytes)
+}
+
+/// The verdicts in the content of a file. A file of an older version ends behind the verdicts.
+fn decoded(body: &[u8]) -> postcard::Result<Vec<Verdict>> {
+    let (mut all, rest) = postcard::take_from_bytes::<Vec<Verdict>>(body)?;
+    if !rest.is_empty() {
+        let compared: Vec<Option<Compared>> = postcard::from_bytes(rest)?;
+        for (verdict, compared) in all.iter_mut().zip(compared) {
+            verdict.compared = compared;
+        }
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -163,7 +255,68 @@ mod tests {
             seeds: vec![1, 2, 3],
             finding,
             reason: "line 3".into(),
+            compared: None,
         }
+    }
+
+    /// A verdict with 4 tasks of a check with these arguments, which also compares standard error.
+    fn with_stderr(finding: Finding, arguments: &str) -> Verdict {
+        let arguments = arguments.split(' ').map(String::from).collect();
+        let compared = Compared { arguments, stderr: true, ..Compared::default() };
+        Verdict { compared: Some(compared), ..verdict(4, finding) }
+    }
+
+    #[test]
+    fn a_difference_stays_until_a_check_with_the_same_arguments_finds_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path());
+        let differs = with_stderr(Finding::Differs, "input bad");
+        store.keep_verdict("a", &differs).unwrap();
+        assert_eq!(store.verdicts("a").unwrap(), [differs.clone()]);
+        let safe = with_stderr(Finding::Safe, "input bad");
+        let other = with_stderr(Finding::Safe, "input good");
+        let varies = with_stderr(Finding::NotComparable, "input bad");
+        let fewer_seeds = Verdict { seeds: vec![1, 2], ..safe.clone() };
+        let mut less = safe.clone();
+        less.compared.as_mut().unwrap().stderr = false;
+        let mut other_fix = safe.clone();
+        other_fix.compared.as_mut().unwrap().fix = "none".into();
+        let more_tasks = Verdict { tasks: 8, ..safe.clone() };
+        for newer in [other, varies, fewer_seeds, less, other_fix, more_tasks] {
+            store.keep_verdict("a", &newer).unwrap();
+            assert_eq!(store.objection("a").unwrap(), Some(differs.clone()), "{newer:?}");
+            assert_eq!(store.verdicts("a").unwrap().last(), Some(&newer));
+        }
+        let found: Vec<_> =
+            store.verdicts("a").unwrap().iter().map(|v| (v.tasks, v.finding)).collect();
+        let safe_with_four = (4, Finding::Safe);
+        assert_eq!(found, [(4, Finding::Differs), safe_with_four, (8, Finding::Safe)]);
+        // Another difference does not hide the first one.
+        store.keep_verdict("a", &with_stderr(Finding::Differs, "worse")).unwrap();
+        store.keep_verdict("a", &with_stderr(Finding::Safe, "worse")).unwrap();
+        assert_eq!(store.objection("a").unwrap(), Some(differs.clone()));
+        store.keep_verdict("a", &safe).unwrap();
+        assert_eq!(store.objection("a").unwrap(), None);
+    }
+
+    #[test]
+    fn a_difference_that_an_older_version_stored_belongs_to_its_launch() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path());
+        let path = store.verdict_path("a");
+        let body = postcard::to_allocvec(&vec![verdict(4, Finding::Differs)]).unwrap();
+        store.replace(&path, &seal(MAGIC, 1, &body)).unwrap();
+        let mut safe = with_stderr(Finding::Safe, "input");
+        safe.launch.push("other".into());
+        store.keep_verdict("a", &safe).unwrap();
+        assert!(store.objection("a").unwrap().is_some());
+        safe.launch.pop();
+        store.keep_verdict("a", &safe).unwrap();
+        assert_eq!(store.objection("a").unwrap(), None);
+        // An older version ignores what is behind the verdicts.
+        let bytes = std::fs::read(&path).unwrap();
+        let (_, body) = open_sealed(&bytes, MAGIC, VERSION, "verdict").unwrap();
+        assert_eq!(postcard::from_bytes::<Vec<Verdict>>(body).unwrap().len(), 1);
     }
 
     #[test]
@@ -172,7 +325,7 @@ mod tests {
         let store = Store::open(dir.path().join("s"));
         assert_eq!(store.verdicts("app-0badcafe").unwrap(), []);
         for (tasks, finding) in
-            [(4, Finding::Differs), (8, Finding::Safe), (4, Finding::NotComparable)]
+            [(4, Finding::MixesRanks), (8, Finding::Safe), (4, Finding::NotComparable)]
         {
             store.keep_verdict("app-0badcafe", &verdict(tasks, finding)).unwrap();
         }
@@ -186,6 +339,12 @@ mod tests {
             store.keep_verdict("app-0badcafe", &verdict(tasks, Finding::Safe)).unwrap();
         }
         assert_eq!(store.verdicts("app-0badcafe").unwrap().len(), KEPT);
+        store.keep_verdict("app-0badcafe", &verdict(1, Finding::Differs)).unwrap();
+        for tasks in 10..40 {
+            store.keep_verdict("app-0badcafe", &verdict(tasks, Finding::Safe)).unwrap();
+        }
+        assert_eq!(store.verdicts("app-0badcafe").unwrap().len(), KEPT);
+        assert!(store.objection("app-0badcafe").unwrap().is_some(), "a difference goes last");
         assert!(store.list().unwrap().is_empty(), "a verdict is no record");
     }
 
@@ -211,6 +370,7 @@ mod tests {
         store.keep_verdict("a", &verdict(8, Finding::Differs)).unwrap();
         assert!(store.keep_mixed("a", &mixed).unwrap());
         assert_eq!(against("a"), (true, None));
+        store.keep_verdict("a", &verdict(8, Finding::Safe)).unwrap();
         store.keep_verdict("a", &verdict(8, Finding::NotComparable)).unwrap();
         assert!(store.keep_mixed("a", &mixed).unwrap());
         assert_eq!(against("a"), (false, Some(8)));

@@ -84,6 +84,7 @@ fn verdict() -> Verdict {
         seeds: vec![1, 2],
         finding: Finding::Safe,
         reason: String::new(),
+        compared: None,
     }
 }
 

@@ -352,6 +352,7 @@ mod tests {
             seeds: vec![1],
             finding: Finding::Differs,
             reason: "line 3".into(),
+            compared: None,
         };
         let summary = Summary::new(&record, &Kind::ALL).with_checks(&[verdict]);
         let text = summary.text();

@@ -338,6 +338,31 @@ fn what_is_not_reordered_is_not_compared() {
 }
 
 #[test]
+fn a_difference_is_not_forgotten_after_a_check_that_compares_less() {
+    let place = place(
+        "if [ $mode = shuffle ] && [ ! -e corrected ]; then echo 2 > log; else echo 1 > log; fi",
+    );
+    let store = Store::open(place.path("store"));
+    let (text, _) = checked(&place, &["--file", "log", "--seeds", "1-2"]);
+    assert_eq!(text.code, Some(1), "{text:?}");
+    let (text, json) = checked(&place, &[]);
+    assert_eq!(text.code, Some(0), "{text:?}");
+    for part in
+        ["stays in force (4 ranks: with permuted ranks (seed 1)", "check --seeds 1-3 --file /"]
+    {
+        assert!(text.err.contains(part), "{part} in {}", text.err);
+    }
+    assert_eq!(json["still_differs"][0]["launch"][0], "./launcher", "{json}");
+    assert!(store.objection(PROGRAM).unwrap().is_some());
+    // The command that the message names settles it.
+    place.file("corrected", "");
+    let (text, json) = checked(&place, &["--file", "log"]);
+    assert!(!text.err.contains("stays in force"), "{text:?}");
+    assert_eq!(json["still_differs"].as_array().map(Vec::len), Some(0), "{json}");
+    assert_eq!(store.objection(PROGRAM).unwrap(), None);
+}
+
+#[test]
 fn a_comparison_never_gives_an_empty_reason() {
     for (body, said) in [
         ("echo 1", "the library gave no reason"),

@@ -367,6 +367,7 @@ fn surroundings() {
         seeds: vec![1],
         finding: store::Finding::Differs,
         reason: "line 3".into(),
+        compared: None,
     };
     let store = store::Store::open(bench.place.path("store"));
     store.keep_verdict(&program, &verdict).unwrap();

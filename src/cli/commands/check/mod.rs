@@ -17,11 +17,11 @@ use crate::cli::console::{Exit, output};
 use crate::cli::trial::{Scratch, Series, Streams};
 use crate::options::number_list;
 use crate::report::units::printable;
-use crate::store::{Finding, Store, Verdict};
+use crate::store::{Compared, Finding, Store, Verdict};
 use examine::{Conclusion, Examination};
 use files::Files;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use text::{Filter, LineOrder, Tolerance};
 
@@ -60,7 +60,9 @@ permuted ranks
 
 The verdict is stored for the program. It holds for every key and every number of ranks. In mode \
 auto, 'rankweave run' does not reorder a program whose verdict is 'differs', unless --allow names \
-it.
+it. This verdict stays until a check would show the difference again and finds the program safe: \
+with the same arguments, standard input, number of ranks and --fix, with the seed that showed it, \
+and with --stderr and --file if these were given. Other checks do not replace it.
 
 A launch can store a verdict, too: 'mixes ranks'. It means that MPI_Cart_create or a similar call \
 gave new ranks, and that the program then addressed messages by the ranks of another \
@@ -153,6 +155,12 @@ fn seeds(text: &str) -> std::result::Result<Seeds, String> {
     number_list(text).map(Seeds).map_err(|e| e.to_string())
 }
 
+/// The file of the verdict, and the differences of older checks that stay in force.
+struct Remembered {
+    path: PathBuf,
+    unsettled: Vec<Verdict>,
+}
+
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         if let Some(fix) = &self.fix {
@@ -161,6 +169,7 @@ impl Args {
         let filter = Filter::new(self.tolerance, &self.ignore)?;
         let store = self.store.open()?;
         let series = Series::new(&self.launch, self.stdin.clone(), self.timeout)?;
+        let stdin = series.stdin.clone();
         let (scratch, streams) = (Scratch::inside(&store)?, Streams::new()?);
         let files = Files::new(&self.file)?;
         let examination = Examination {
@@ -176,21 +185,30 @@ impl Args {
             fix: self.fix.clone(),
         };
         let found = examination.conclude()?;
-        let remembered = if self.forget { None } else { self.remember(&store, &found)? };
+        let remembered =
+            if self.forget { None } else { self.remember(&store, &found, stdin.as_deref())? };
         if self.json {
             output::print_json(&self.json(&found, remembered.as_ref()))?;
         } else {
             output::print(&self.text(&found))?;
-            if let Some(path) = &remembered {
+            if let Some(Remembered { path, .. }) = &remembered {
                 let path = path.display();
                 eprintln!("rankweave: the verdict is stored for this program (in {path})");
             }
+        }
+        for older in remembered.iter().flat_map(|remembered| &remembered.unsettled) {
+            eprintln!("rankweave: {}", still_differs(older));
         }
         Ok(if found.finding == Finding::Safe { Exit::Done } else { Exit::Nothing })
     }
 
     /// Puts the verdict into the store, if the program is known.
-    fn remember(&self, store: &Store, found: &Conclusion) -> Result<Option<PathBuf>> {
+    fn remember(
+        &self,
+        store: &Store,
+        found: &Conclusion,
+        stdin: Option<&Path>,
+    ) -> Result<Option<Remembered>> {
         let Some(record) = &found.record else { return Ok(None) };
         let Some(program) = record.program_id() else { return Ok(None) };
         let verdict = Verdict {
@@ -201,8 +219,17 @@ impl Args {
             seeds: found.seeds.clone(),
             finding: found.finding,
             reason: found.reason.clone(),
+            compared: Some(Compared {
+                arguments: record.command.iter().skip(1).cloned().collect(),
+                stdin: stdin.map(full_path).unwrap_or_default(),
+                files: self.file.iter().map(|file| full_path(file)).collect(),
+                stderr: self.stderr,
+                fix: self.fix.clone().unwrap_or_default(),
+            }),
         };
-        store.keep_verdict(program, &verdict).map(Some)
+        let path = store.keep_verdict(program, &verdict)?;
+        let unsettled = store.unsettled(program, &verdict)?;
+        Ok(Some(Remembered { path, unsettled }))
     }
 
     /// The command that shows a difference again.
@@ -270,7 +297,7 @@ impl Args {
         text
     }
 
-    fn json(&self, found: &Conclusion, remembered: Option<&PathBuf>) -> Value {
+    fn json(&self, found: &Conclusion, remembered: Option<&Remembered>) -> Value {
         let record = found.record.as_ref();
         let line = |(line, text): &(usize, String)| json!({ "line": line, "text": text });
         let side = |side: &Option<(usize, String)>| side.as_ref().map(line);
@@ -292,9 +319,54 @@ impl Args {
                 "other": side(&place.difference.other),
             })),
             "again": self.again(found),
-            "remembered": remembered.map(|p| p.display().to_string()),
+            "remembered": remembered.map(|r| r.path.display().to_string()),
+            "still_differs": remembered.iter().flat_map(|r| &r.unsettled).map(|older| json!({
+                "launch": older.launch,
+                "tasks": older.tasks,
+                "reason": older.reason,
+            })).collect::<Vec<_>>(),
         })
     }
+}
+
+/// The path by which a file is known in later checks.
+fn full_path(path: &Path) -> String {
+    let full = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    full.unwrap_or_else(|_| path.into()).to_string_lossy().into_owned()
+}
+
+/// Says that the difference of an older check stays in force, and how to repeat that check.
+fn still_differs(older: &Verdict) -> String {
+    let with = older.shown_arguments().map(|text| format!(" with the arguments '{text}'"));
+    let compared = older.compared.clone().unwrap_or_default();
+    let mut words = Vec::new();
+    if let Some(seed) = older.seeds.last() {
+        words.extend([
+            "--seeds".into(),
+            if *seed > 3 { format!("1-3,{seed}") } else { "1-3".into() },
+        ]);
+    }
+    if compared.stderr {
+        words.push("--stderr".into());
+    }
+    for (option, value) in [("--fix", &compared.fix), ("--stdin", &compared.stdin)] {
+        if !value.is_empty() {
+            words.extend([option.into(), value.clone()]);
+        }
+    }
+    words.extend(compared.files.iter().flat_map(|file| ["--file".into(), file.clone()]));
+    words.push("--".into());
+    words.extend(older.launch.iter().cloned());
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    format!(
+        "the difference that an earlier check found{} stays in force ({}: {}); 'rankweave run' does not reorder \
+         this program; try: correct the program and run 'rankweave check {}', or reorder it in spite of this with \
+         --allow",
+        with.unwrap_or_default(),
+        counted(older.tasks, "rank"),
+        printable(&older.reason),
+        printable(&words.join(" "))
+    )
 }
 
 /// Numbers with commas.
