@@ -272,7 +272,7 @@ mod tests {
         let store = Store::open(dir.path());
         let differs = with_stderr(Finding::Differs, "input bad");
         store.keep_verdict("a", &differs).unwrap();
-        assert_eq!(store.verdicts("a").unwrap(), [differs.clone()]);
+        assert_eq!(store.objection("a").unwrap(), Some(differs.clone()));
         let safe = with_stderr(Finding::Safe, "input bad");
         let other = with_stderr(Finding::Safe, "input good");
         let varies = with_stderr(Finding::NotComparable, "input bad");
