@@ -4,15 +4,26 @@
 use super::member::{Member, powers_of_two_below};
 use super::{Blocks, Visit};
 
-/// Every task sends a block to every other task. The linear, pairwise and scattered forms of this
-/// differ only in the order of the messages. Empty blocks are not sent.
-pub(super) fn all_to_all(me: Member, block: &Blocks, visit: &mut Visit) {
+/// Every task sends a block to every other task, also if it is empty. The linear, pairwise and scattered forms of this
+/// differ only in the order of the messages.
+pub(super) fn all_to_all_even_empty(me: Member, block: &Blocks, visit: &mut Visit) {
     // In the order of the pairwise exchange.
     for distance in 1..me.size {
         let peer = me.ahead(distance);
-        let bytes = block(peer);
+        visit(peer, block(peer), 1);
+    }
+}
+
+/// As [`all_to_all_even_empty`], without the empty blocks.
+pub(super) fn all_to_all(me: Member, block: &Blocks, visit: &mut Visit) {
+    all_to_all_even_empty(me, block, &mut filled(visit));
+}
+
+/// Leaves empty messages out.
+pub(super) fn filled(visit: &mut Visit) -> impl FnMut(u32, u64, u64) {
+    move |peer, bytes, messages| {
         if bytes > 0 {
-            visit(peer, bytes, 1);
+            visit(peer, bytes, messages);
         }
     }
 }
@@ -33,11 +44,7 @@ pub(super) fn fan_out(me: Member, root: u32, block: &Blocks, visit: &mut Visit) 
 
 /// As [`fan_out`], without the empty blocks.
 pub(super) fn fan_out_filled(me: Member, root: u32, block: &Blocks, visit: &mut Visit) {
-    fan_out(me, root, block, &mut |peer, bytes, messages| {
-        if bytes > 0 {
-            visit(peer, bytes, messages);
-        }
-    });
+    fan_out(me, root, block, &mut filled(visit));
 }
 
 /// As [`fan_in`], but a task waits for an empty message of the root before it sends. It then sends two

@@ -20,6 +20,14 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     let me = Member { rank: call.rank, size: call.size };
     let &Call { root, bytes, .. } = call;
     match call.operation {
+        // These return without a message if there are no data. The others send empty messages.
+        Operation::Bcast
+        | Operation::Reduce
+        | Operation::Allreduce
+        | Operation::ReduceScatterBlock
+        | Operation::Scan
+            if bytes == 0 => {}
+        Operation::ReduceScatter if total(0..me.size, block) == 0 => {}
         Operation::Barrier => linear::disseminate(me, visit),
         Operation::Bcast if me.size <= FEW => linear::fan_out(me, root, &|_| bytes, visit),
         Operation::Bcast => {
@@ -28,22 +36,19 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
         }
         Operation::Reduce => reduce(me, call, visit),
         Operation::Allreduce => allreduce(me, call, visit),
-        Operation::Gather => linear::fan_in(me, root, bytes, visit),
-        Operation::Gatherv if bytes > 0 => linear::fan_in(me, root, bytes, visit),
-        Operation::Gatherv => {}
+        Operation::Gather | Operation::Gatherv => linear::fan_in(me, root, bytes, visit),
         Operation::Scatter => linear::fan_out(me, root, &|_| bytes, visit),
-        Operation::Scatterv => linear::fan_out_filled(me, root, block, visit),
+        Operation::Scatterv => linear::fan_out(me, root, block, visit),
         Operation::Allgather | Operation::Allgatherv => {
             let own = block(me.rank);
-            linear::all_to_all(me, &|_| own, visit);
+            linear::all_to_all_even_empty(me, &|_| own, visit);
         }
-        Operation::Alltoall | Operation::Alltoallv | Operation::Alltoallw => {
-            linear::all_to_all(me, block, visit);
-        }
+        Operation::Alltoall => linear::all_to_all_even_empty(me, block, visit),
+        Operation::Alltoallv | Operation::Alltoallw => linear::all_to_all(me, block, visit),
         Operation::ReduceScatter | Operation::ReduceScatterBlock => {
             let all = total(0..me.size, block);
             Tree::IN_ORDER_BINOMIAL.up(me, 0, all, 1, visit);
-            linear::fan_out_filled(me, 0, block, visit);
+            linear::fan_out(me, 0, block, visit);
         }
         Operation::Scan | Operation::Exscan => linear::pass_on(me, bytes, visit),
     }
