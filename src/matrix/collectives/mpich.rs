@@ -13,7 +13,7 @@ use super::rabenseifner::{self, Fold};
 use super::scatter_allgather::{self, Collect, Scatter};
 use super::trees::{self, Tree};
 use super::vector::Vector;
-use super::{Blocks, Call, Operation, Visit, bruck, linear, recursive, ring, total};
+use super::{Blocks, Call, Operation, Visit, bruck, has_no_data, linear, recursive, ring, total};
 
 /// Broadcasts up to this many bytes take the binomial tree.
 const BCAST_SHORT: u64 = 12288;
@@ -47,6 +47,11 @@ const REDUCE_SCATTER_LONG: u64 = 524_288;
 pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     let me = Member { rank: call.rank, size: call.size };
     let &Call { root, bytes, .. } = call;
+    // The nonblocking forms of these send empty messages.
+    let sends_empty = matches!(call.operation, Operation::Bcast | Operation::Allreduce);
+    if has_no_data(call, block) && !(call.nonblocking && sends_empty) {
+        return;
+    }
     let short_alltoall = if call.nonblocking { IALLTOALL_SHORT } else { ALLTOALL_SHORT };
     match call.operation {
         Operation::Barrier => linear::disseminate(me, visit),

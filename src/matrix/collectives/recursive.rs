@@ -1,6 +1,7 @@
 //! Recursive doubling and halving: in round k the ranks that differ in bit k exchange messages. This
 //! needs a power of two of tasks; other numbers of tasks are folded first ([`Folding`]).
 
+use super::linear::filled;
 use super::member::{Folding, Member, Part, power_of_two_within, powers_of_two_below};
 use super::{Blocks, Visit, total};
 
@@ -56,8 +57,9 @@ fn range_of(folding: Folding, block: &Blocks, numbers: std::ops::Range<u32>) -> 
     total(first_rank(numbers.start)..first_rank(numbers.end), block)
 }
 
-/// Reduce-scatter by recursive halving: the farthest exchange first, with half of all blocks.
+/// Reduce-scatter by recursive halving: the farthest exchange first, with half of all blocks. Empty messages are not sent.
 pub(super) fn reduce_scatter_halving(me: Member, block: &Blocks, visit: &mut Visit) {
+    let mut visit = filled(visit);
     let folding = Folding::odd(me.size);
     let (number, waiting) = match folding.part(me.rank) {
         Part::Waits(partner) => return visit(partner, total(0..me.size, block), 1),

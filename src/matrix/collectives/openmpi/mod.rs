@@ -16,7 +16,9 @@ use super::rabenseifner::{self, Fold};
 use super::scatter_allgather::{self, Collect, Scatter};
 use super::trees::{self, Tree};
 use super::vector::Vector;
-use super::{Blocks, Call, Operation, Visit, bruck, linear, neighbor, recursive, ring, total};
+use super::{
+    Blocks, Call, Operation, Visit, bruck, has_no_data, linear, neighbor, recursive, ring, total,
+};
 use decision_table::{Algorithm, choose};
 
 /// See [`super::sends_blocks`]; the caller has checked the ranks.
@@ -24,7 +26,7 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
     if call.nonblocking {
         return nonblocking::sends(call, block, visit);
     }
-    if is_empty(call, block) {
+    if has_no_data(call, block) {
         return;
     }
     let me = Member { rank: call.rank, size: call.size };
@@ -49,20 +51,6 @@ pub(super) fn sends(call: &Call, block: &Blocks, visit: &mut Visit) {
         Operation::Gatherv if bytes > 0 => linear::fan_in(me, root, bytes, visit),
         Operation::Gatherv => {}
         Operation::Scatterv => linear::fan_out_filled(me, root, block, visit),
-    }
-}
-
-/// Whether a call has no data at all: Open MPI then returns without a message. A caller of the other operations with blocks
-/// does not know the blocks of all tasks, and leaves out its own empty ones.
-fn is_empty(call: &Call, block: &Blocks) -> bool {
-    match call.operation {
-        Operation::Barrier
-        | Operation::Gatherv
-        | Operation::Scatterv
-        | Operation::Alltoallv
-        | Operation::Alltoallw => false,
-        Operation::Allgatherv | Operation::ReduceScatter => total(0..call.size, block) == 0,
-        _ => call.bytes == 0,
     }
 }
 
@@ -212,9 +200,7 @@ fn reduce_scatter(me: Member, call: &Call, block: &Blocks, visit: &mut Visit) {
         Algorithm::Nonoverlapping
     };
     match algorithm {
-        Algorithm::RecursiveHalving => {
-            recursive::reduce_scatter_halving(me, block, &mut linear::filled(visit));
-        }
+        Algorithm::RecursiveHalving => recursive::reduce_scatter_halving(me, block, visit),
         Algorithm::Butterfly => recursive::reduce_scatter_butterfly(me, block, false, visit),
         Algorithm::Ring => ring::reduce_scatter(me, block, visit),
         _ => {
