@@ -27,6 +27,8 @@
 //! need no model, because the recorder knows every neighbour.
 
 mod bruck;
+#[cfg(test)]
+mod empty_tests;
 mod linear;
 mod logical;
 mod member;
