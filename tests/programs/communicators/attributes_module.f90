@@ -29,7 +29,7 @@ program attributes
   use mpi
   use functions
   implicit none
-  integer :: ierr, rank, bad, total, key, inherited, never, twin
+  integer :: ierr, rank, bad, key, inherited, never, twin
   integer(MPI_ADDRESS_KIND) :: most, value
   logical :: flag
   bad = 0
@@ -59,15 +59,10 @@ program attributes
   if (copies /= 1 .or. deletions /= 2) bad = bad + 1
   call mpi_comm_set_attr(MPI_COMM_SELF, key, 500_MPI_ADDRESS_KIND, ierr)
 
-  call mpi_reduce(bad, total, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, ierr)
-  if (rank == 0) then
-    if (total == 0) then
-      print '(A)', 'ok attributes'
-    else
-      print '(A,I0)', 'FAIL ', total
-    end if
-  end if
+  call verdict('attributes')
   call mpi_finalize(ierr)
   if (deletions /= 3) print '(A,I0)', 'FAIL deletions ', deletions
   if (bad /= 0) stop 1
+contains
+  include 'verdict.inc'
 end program

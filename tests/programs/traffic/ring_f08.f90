@@ -31,14 +31,9 @@ program ring
   if (r /= n - 1 - rank) bad = bad + 1
   call MPI_Comm_free(reversed)
   if (reversed /= MPI_COMM_NULL) bad = bad + 1
-  call MPI_Reduce(bad, total, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD)
-  if (rank == 0) then
-    if (total == 0) then
-      print '(A)', 'ok use mpi_f08'
-    else
-      print '(A,I0)', 'FAIL ', total
-    end if
-  end if
+  call verdict('use mpi_f08')
   call MPI_Finalize()
   if (bad /= 0) stop 1
+contains
+  include 'verdict.inc'
 end program ring

@@ -23,14 +23,9 @@ program ring
   total = 1
   call mpi_allreduce(MPI_IN_PLACE, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
   if (total /= n) bad = bad + 1
-  call mpi_reduce(bad, total, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, ierr)
-  if (rank == 0) then
-    if (total == 0) then
-      print '(A)', 'ok use mpi'
-    else
-      print '(A,I0)', 'FAIL ', total
-    end if
-  end if
+  call verdict('use mpi')
   call mpi_finalize(ierr)
   if (bad /= 0) stop 1
+contains
+  include 'verdict.inc'
 end program ring

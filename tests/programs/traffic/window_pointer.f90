@@ -4,7 +4,7 @@ program window_pointer
   use mpi
   use, intrinsic :: iso_c_binding
   implicit none
-  integer :: ierr, rank, n, window, group, rank_in_window, right, got, bad, total, kind
+  integer :: ierr, rank, n, window, group, rank_in_window, right, got, bad, kind
   integer(MPI_ADDRESS_KIND), parameter :: bytes = 4, start = 0
   type(c_ptr) :: base
   integer, pointer :: own(:)
@@ -33,14 +33,9 @@ program window_pointer
     call mpi_group_free(group, ierr)
     call mpi_win_free(window, ierr)
   end do
-  call mpi_reduce(bad, total, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, ierr)
-  if (rank == 0) then
-    if (total == 0) then
-      print '(A)', 'ok window_pointer'
-    else
-      print '(A,I0)', 'FAIL ', total
-    end if
-  end if
+  call verdict('window_pointer')
   call mpi_finalize(ierr)
   if (bad /= 0) stop 1
+contains
+  include 'verdict.inc'
 end program

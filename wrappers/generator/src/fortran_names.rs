@@ -45,7 +45,7 @@ impl Binding {
         let name = format!("{lower}{suffix}");
         match self {
             Binding::F77 => {
-                // The specific procedures with a base of TYPE(C_PTR) (MPI-4.1, section 19.1.6) take the same arguments.
+                // The specific procedures with a base of TYPE(C_PTR) (MPI-4.1, section 12.2.2) take the same arguments.
                 let with_pointer = WITH_C_POINTER
                     .contains(&prototype.name.as_str())
                     .then(|| format!("{lower}_cptr"));

@@ -4,9 +4,9 @@
 //! the world is replaced, that handle would be the replacement. A trampoline calls the program's
 //! function with the handle of MPI_COMM_WORLD instead.
 //!
-//! Limits: there is a fixed number of trampolines of each kind, and each function of the program takes one. If
-//! a program has more functions, the others are called directly. They get the replacement, which works in every
-//! call but does not compare equal to MPI_COMM_WORLD.
+//! Limits: functions in Fortran have other arguments and get no trampoline. There is a fixed number of trampolines of each
+//! kind, and each function of the program takes one. Functions without a trampoline are called directly. They get the
+//! replacement, which works in every call but does not compare equal to MPI_COMM_WORLD.
 
 use crate::comm::world;
 use crate::mpi::abi::Abi;

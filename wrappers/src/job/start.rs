@@ -148,7 +148,10 @@ fn begin_late<A: Abi>() {
         recorder: None,
         sessions: false,
     };
-    watch::<A>(size as usize, job);
+    shielded(|| {
+        watch::<A>(size as usize, job);
+        Some(())
+    });
 }
 
 /// Begins to record.
@@ -161,7 +164,7 @@ fn watch<A: Abi>(size: usize, job: RunningJob) {
         finish::watch::<A>();
     }
     running::set(job);
-    shielded(|| {
+    guarded(|| {
         time::start(config::settings().0.times);
         Some(())
     });

@@ -13,18 +13,22 @@ pub fn keyval<H>(
     deleted: Deleted<H>,
     create: impl FnOnce(*mut c_void, *mut c_void, *mut c_int) -> c_int,
 ) -> Option<c_int> {
-    let mut keyval = -1;
-    let copied: Copied<H> = never_copied::<H>;
-    (create(copied as *mut c_void, deleted as *mut c_void, &raw mut keyval) == 0).then_some(keyval)
+    with_callbacks(never_copied::<H>, deleted, create)
 }
 
 /// A new keyval whose values are copied to duplicates. `create` is as in [`keyval`].
 pub fn inherited_keyval<H>(
     create: impl FnOnce(*mut c_void, *mut c_void, *mut c_int) -> c_int,
 ) -> Option<c_int> {
+    with_callbacks(always_copied::<H>, forgotten::<H>, create)
+}
+
+fn with_callbacks<H>(
+    copied: Copied<H>,
+    deleted: Deleted<H>,
+    create: impl FnOnce(*mut c_void, *mut c_void, *mut c_int) -> c_int,
+) -> Option<c_int> {
     let mut keyval = -1;
-    let copied: Copied<H> = always_copied::<H>;
-    let deleted: Deleted<H> = forgotten::<H>;
     (create(copied as *mut c_void, deleted as *mut c_void, &raw mut keyval) == 0).then_some(keyval)
 }
 

@@ -6,7 +6,7 @@ use super::group::{Group, PrivateGroup};
 use crate::job::rank_mixing::Watch;
 use crate::mpi::abi::Abi;
 use crate::mpi::pmpi::pmpi;
-use crate::sys::panic_barrier::shielded;
+use crate::sys::panic_barrier::guarded;
 use parking_lot::Mutex;
 use rw::decide::mixed_ranks::View;
 use rw::launch::DeclaredTopology;
@@ -33,7 +33,7 @@ impl<A: Abi> Step<A> {
         if let Step::On(base, watch) = self {
             crate::comm::handle::free::<A>(base);
             if let Some(made) = made.filter(|&made| made != A::comm_null()) {
-                shielded(|| {
+                guarded(|| {
                     watch.begin::<A>(made);
                     Some(())
                 });
@@ -60,7 +60,7 @@ pub fn shaped<A: Abi>(
     read: impl FnOnce(usize) -> Option<DeclaredTopology>,
 ) -> Step<A> {
     let Some(group) = Group::<A>::of(comm) else { return Step::Plain };
-    let shape = if reorder { shielded(|| read(group.size)) } else { None };
+    let shape = if reorder { guarded(|| read(group.size)) } else { None };
     let agreed = group.agree(shape.as_ref().map(DeclaredTopology::hash), 0);
     let (Some(_), Some(shape)) = (agreed, shape) else { return Step::Plain };
     let processes = group.hash();
@@ -141,7 +141,7 @@ fn agreed<A: Abi, T>(
     claim: impl FnOnce(&T) -> u64,
 ) -> Option<(PrivateGroup<A>, T, u64)> {
     let group = Group::<A>::of(comm)?;
-    let mine = if reorder { shielded(|| read(group.size)) } else { None };
+    let mine = if reorder { guarded(|| read(group.size)) } else { None };
     let claims = group.agree(mine.as_ref().map(|_| kind), mine.as_ref().map_or(0, claim));
     let (claims, mine) = claims.zip(mine)?;
     // MPI forbids that a graph is weighted for some processes and unweighted for others.

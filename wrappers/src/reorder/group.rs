@@ -15,7 +15,7 @@ use crate::mpi::config;
 use crate::mpi::pmpi::pmpi;
 use crate::record::counters;
 use crate::sys::message;
-use crate::sys::panic_barrier::shielded;
+use crate::sys::panic_barrier::guarded;
 use libc::c_int;
 use rw::base::hash::Fnv1a;
 use rw::base::permutation::is_permutation;
@@ -188,7 +188,7 @@ impl<A: Abi> PrivateGroup<A> {
             edges: edges.to_vec(),
             sent: match (weights, group.facts.new_ranks) {
                 (Weights::Unknown, NewRanks::Map) => {
-                    shielded(|| Some(self.sent())).unwrap_or_default()
+                    guarded(|| Some(self.sent())).unwrap_or_default()
                 }
                 _ => Vec::new(),
             },
@@ -206,7 +206,7 @@ impl<A: Abi> PrivateGroup<A> {
             }
         });
         let mut decide = |places: Option<Placement>| {
-            let order = shielded(|| {
+            let order = guarded(|| {
                 let request = RankRequest {
                     new_ranks: group.facts.new_ranks,
                     processes: group.facts.size,

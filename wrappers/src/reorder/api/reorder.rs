@@ -9,7 +9,7 @@ use crate::mpi::abi::{Abi, TopologyKind};
 use crate::mpi::pmpi::pmpi;
 use crate::reorder::adjacency::Form;
 use crate::reorder::{Group, create};
-use crate::sys::panic_barrier::shielded;
+use crate::sys::panic_barrier::{guarded, shielded};
 use libc::c_int;
 use rw::launch::constructor::Weights;
 
@@ -100,7 +100,7 @@ pub unsafe fn newrank<A: Abi>(comm: A::Comm, newrank: *mut c_int) -> c_int {
 
 fn mapped<A: Abi>(comm: A::Comm, rank: u32, kind: TopologyKind) -> Option<c_int> {
     let group = Group::<A>::asked(comm)?;
-    let declared = shielded(|| declared::<A>(group.comm, rank, kind));
+    let declared = guarded(|| declared::<A>(group.comm, rank, kind));
     let claim_of = |weighted: bool| if weighted { Form::WEIGHTED } else { Form::UNWEIGHTED };
     let claim = declared.as_ref().map_or(0, |(_, weighted)| claim_of(*weighted));
     let agreed = group.agree(declared.as_ref().map(|_| 5), claim);
