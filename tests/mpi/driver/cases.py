@@ -96,6 +96,8 @@ def cases():
                       needs=("mca_io_romio_inside.c",)))
     found.append(Case("helper.c", matrix=lambda np: expected.ring(np, 100, 5), light=True,
                       needs=("libmpi_helper.c",)))
+    found.append(Case("looked_up.c", matrix=lambda np: expected.ring(np, 100, 10)))
+    found.append(Case("looked_up.c", "late", matrix=lambda np: expected.ring(np, 100, 10), light=True))
     # Freed memory is overwritten, so that what is read from it is wrong.
     found.append(Case("null_handles.c", light=True, records=False, variables={"MALLOC_PERTURB_": "165"}))
     found.append(Case("unseen.c", "ring", matrix=lambda np: expected.ring(np, 100, 10),

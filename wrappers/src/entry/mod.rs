@@ -21,6 +21,7 @@ pub mod hooks;
 pub mod internal_calls;
 pub mod levels;
 pub mod lifecycle;
+pub mod lookups;
 pub mod names;
 pub mod nesting;
 pub mod next;

@@ -157,6 +157,17 @@ pub fn c_entries(names: &[&CStr]) -> Vec<Option<usize>> {
     names.iter().map(entry).collect()
 }
 
+/// The entry point that the program sees under this name, and the address of its function.
+pub fn visible(name: &CStr) -> Option<(usize, usize)> {
+    let table = Symbols::own()?;
+    // SAFETY: this library is mapped.
+    let index = unsafe { table.object.definition(name) }?;
+    let entry = table.entry(index)?;
+    // SAFETY: a number of the symbol table.
+    let symbol = unsafe { &*table.symbols.add(index) };
+    Some((entry, table.base + symbol.st_value as usize))
+}
+
 /// This library's dynamic symbol table, as the loader uses it.
 struct Symbols {
     base: usize,
