@@ -33,6 +33,33 @@ static void refused_after_a_file(void)
     CHECK(MPI_Bcast(&byte, 1, MPI_CHAR, 0, none) != MPI_SUCCESS, "no communicator");
 }
 
+static int reports;
+
+static void report(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    reports++;
+}
+
+/* The error handler runs once for each call. Which communicator's handler it is depends on the MPI library. MPICH 5
+ * takes the null window without a report. */
+static void refused_windows(void)
+{
+    MPI_Errhandler handler;
+    char byte = 0;
+    OK(MPI_Comm_create_errhandler(report, &handler));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    for (int i = 1; i <= 3; i++) {
+        const int code = MPI_Put(&byte, 1, MPI_CHAR, 0, 0, 1, MPI_CHAR, MPI_WIN_NULL);
+        SAME(reports, code == MPI_SUCCESS ? 0 : i);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    OK(MPI_Errhandler_free(&handler));
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -56,5 +83,6 @@ int main(int argc, char **argv)
     OK(MPI_Comm_free(&comm));
     refused();
     refused_after_a_file();
+    refused_windows();
     return verdict("null_handles");
 }

@@ -181,6 +181,7 @@ pub trait Abi: Copy + Send + Sync + 'static {
     fn op_no_op() -> Self::Op;
     fn errors_return() -> Self::Errhandler;
     fn request_null() -> Self::Request;
+    fn win_null() -> Self::Win;
 
     /// MPI_UNWEIGHTED, as an address.
     fn unweighted() -> usize;

@@ -58,7 +58,8 @@ fn known(thread: &Thread, bits: u64) -> Option<&'static Place> {
 /// Makes the entry of a window.
 #[cold]
 fn add<A: Abi>(win: A::Win) -> Option<&'static Place> {
-    if win.bits() == 0 || !RECORDING.load(Ordering::Acquire) {
+    // MPI reports the null handle; asked about it here, it would do so twice.
+    if win == A::win_null() || win.bits() == 0 || !RECORDING.load(Ordering::Acquire) {
         return None;
     }
     let window = Box::new(Window::of::<A>(win)?);
