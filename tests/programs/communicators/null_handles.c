@@ -43,7 +43,7 @@ static void report(MPI_Comm *comm, int *code, ...)
 }
 
 /* The error handler runs once for each call. Which communicator's handler it is depends on the MPI library. MPICH 5
- * takes the null window without a report. */
+ * returns MPI_SUCCESS all the same. */
 static void refused_windows(void)
 {
     MPI_Errhandler handler;
@@ -52,8 +52,8 @@ static void refused_windows(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
     for (int i = 1; i <= 3; i++) {
-        const int code = MPI_Put(&byte, 1, MPI_CHAR, 0, 0, 1, MPI_CHAR, MPI_WIN_NULL);
-        SAME(reports, code == MPI_SUCCESS ? 0 : i);
+        MPI_Put(&byte, 1, MPI_CHAR, 0, 0, 1, MPI_CHAR, MPI_WIN_NULL);
+        SAME(reports, i);
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
