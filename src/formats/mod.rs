@@ -171,11 +171,28 @@ pub fn by_name(name: &str) -> Result<&'static Format> {
 /// The format of a content. Errors: the content has none of the formats that can be read.
 pub fn detect(source: &Source<'_>) -> Result<&'static Format> {
     FORMATS.iter().find(|f| f.detects(source)).ok_or_else(|| {
+        if let Some((by, tool)) = compression(source.bytes()) {
+            let advice = format!("unpack it: {tool} {} | rankweave … -", source.name());
+            return Error::new(ErrorKind::Format, format!("the file is compressed by {by}"))
+                .at(source.name())
+                .advise(advice);
+        }
         let names: Vec<&str> = FORMATS.iter().filter(|f| f.reads()).map(|f| f.name).collect();
         Error::new(ErrorKind::Format, "the file has none of the known matrix formats")
             .at(source.name())
             .advise(format!("give a file of one of {}", names.join(", ")))
     })
+}
+
+/// The program that compressed a content, by its first bytes, and the one that writes it out again.
+fn compression(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    let known: [(&[u8], _); 4] = [
+        (b"\x1f\x8b", ("gzip", "zcat")),
+        (b"\xfd7zXZ\0", ("xz", "xzcat")),
+        (b"\x28\xb5\x2f\xfd", ("zstd", "zstdcat")),
+        (b"BZh", ("bzip2", "bzcat")),
+    ];
+    known.into_iter().find(|(mark, _)| bytes.starts_with(mark)).map(|(_, names)| names)
 }
 
 /// Reads a matrix of any format; `name` is for messages.

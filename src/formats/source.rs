@@ -208,12 +208,20 @@ impl<'a> Line<'a> {
     /// negative numbers are errors.
     pub(super) fn amount(&self, field: &str, expected: &str) -> Result<Amount> {
         let field = field.trim();
-        amount(field)
-            .ok_or_else(|| self.error(format!("the value is '{}'", short(field)), expected))
+        amount(field).ok_or_else(|| match field.parse::<f64>() {
+            Ok(real) if real >= TOO_MANY => {
+                let what = format!("the value '{}' is larger than {}", short(field), u64::MAX);
+                self.error(what, "smaller values: divide all of them by the same number")
+            }
+            _ => self.error(format!("the value is '{}'", short(field)), expected),
+        })
     }
 }
 
-/// The number of bytes in a field. `None` if it is not a number or negative.
+/// The first number of bytes that does not fit.
+const TOO_MANY: f64 = 18_446_744_073_709_551_616.0;
+
+/// The number of bytes in a field. `None` if it is not a number, negative or too large.
 pub(super) fn amount(field: &str) -> Option<Amount> {
     if let Ok(whole) = field.parse::<u64>() {
         return Some(Amount { whole, half: false });
@@ -221,7 +229,7 @@ pub(super) fn amount(field: &str) -> Option<Amount> {
     let real: f64 = field.parse().ok()?;
     let half = real.fract() == 0.5;
     let whole = if half { real.trunc() } else { real.round() } as u64;
-    (real >= 0.0 && real.is_finite()).then_some(Amount { whole, half })
+    (0.0..TOO_MANY).contains(&real).then_some(Amount { whole, half })
 }
 
 /// The beginning of a text, for messages.
@@ -337,5 +345,13 @@ mod tests {
         assert_eq!(line.amount("2.5", "x").unwrap(), Amount { whole: 2, half: true });
         assert_eq!(line.amount("2.4", "x").unwrap(), Amount { whole: 2, half: false });
         assert!(line.weight("-1", "x").is_err() && line.weight("nan", "x").is_err());
+        assert_eq!(line.amount("18446744073709551615", "x").unwrap().whole, u64::MAX);
+        for large in ["18446744073709551616", "1e300", "inf"] {
+            let error = line.amount(large, "x").unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("'{large}' is larger than 18446744073709551615")),
+                "{error}"
+            );
+        }
     }
 }

@@ -283,6 +283,16 @@ fn a_csv_file_with_an_unknown_column_says_which_one_is_missing() {
 }
 
 #[test]
+fn a_compressed_file_is_named_so() {
+    let problem = |bytes: &[u8]| read("m.gz", bytes).err().unwrap().to_string();
+    let gzip = problem(b"\x1f\x8b\x08\0\0");
+    assert!(gzip.contains("compressed by gzip (in m.gz); try: unpack it: zcat m.gz | "), "{gzip}");
+    assert!(problem(b"\xfd7zXZ\0\0").contains("xzcat"));
+    assert!(problem(b"\x28\xb5\x2f\xfd\0").contains("zstdcat"));
+    assert!(problem(b"BZh91AY").contains("bzcat"));
+}
+
+#[test]
 fn mtx_of_every_kind() {
     for (text, cells) in [
         ("%%MatrixMarket matrix coordinate real symmetric\n% c\n2 2 1\n2 1 3.4\n", [0, 3, 3, 0]),

@@ -93,11 +93,12 @@ impl InstanceArgs {
 }
 
 impl Instance {
-    /// The order that a launcher gives: task t is on the t-th slot. If there are more tasks than slots, the
-    /// launcher fills the slots in several rounds.
+    /// The launcher's order: task t is on the t-th slot. If there are more tasks than slots, each slot gets as many
+    /// consecutive tasks as the largest share is, as for `map --oversubscribe`.
     pub(in crate::cli) fn identity(&self) -> Vec<usize> {
-        let n = self.slots.len().max(1);
-        (0..self.matrix.tasks()).filter_map(|task| self.slots.get(task % n).copied()).collect()
+        let tasks = self.matrix.tasks();
+        let share = tasks.div_ceil(self.slots.len().max(1)).max(1);
+        (0..tasks).filter_map(|task| self.slots.get(task / share).copied()).collect()
     }
 }
 

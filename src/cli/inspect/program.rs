@@ -9,7 +9,7 @@ use super::launch_line::Part;
 use super::option_names::listed;
 use crate::base::file;
 use crate::base::raw_words::{decoded, encoded};
-use crate::cli::launcher::{base_name, in_path};
+use crate::cli::launcher::{HANDING_ON, base_name, in_path};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -63,12 +63,6 @@ pub struct Started {
 /// Programs that run containers.
 const CONTAINERS: &str = "apptainer singularity docker podman podman-hpc enroot shifter sarus ch-run \
     udocker";
-
-/// Programs that start another program and pass the environment on to it.
-const HANDING_ON: &str = "env nice time timeout nohup stdbuf numactl taskset ionice setsid chrt gdb \
-    valgrind strace ltrace perf nsys ncu xterm hwloc-bind likwid-pin likwid-perfctr tau_exec \
-    catchsegv unshare prlimit cgexec heaptrack hpcrun vtune amplxe-cl advisor aps map ddt \
-    perf-report rocprof exec command ibrun";
 
 /// Programs of [`HANDING_ON`] whose first argument is one of their own commands.
 const WITH_COMMAND: &str = "perf nsys vtune amplxe-cl advisor";

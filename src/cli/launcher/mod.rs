@@ -30,11 +30,10 @@ pub enum Launcher {
     Other,
 }
 
-/// Programs that run the command that is their argument.
-const WRAPPERS: [&str; 12] = [
-    "env", "nice", "time", "timeout", "nohup", "stdbuf", "numactl", "taskset", "ionice", "setsid",
-    "chrt", "salloc",
-];
+/// Programs that start another program and pass the environment on to it.
+pub(in crate::cli) const HANDING_ON: &str = "env nice time timeout nohup stdbuf numactl taskset ionice setsid chrt \
+    salloc gdb valgrind strace ltrace perf nsys ncu xterm hwloc-bind likwid-pin likwid-perfctr tau_exec catchsegv \
+    unshare prlimit cgexec heaptrack hpcrun vtune amplxe-cl advisor aps map ddt perf-report rocprof exec command ibrun";
 
 /// The names of launchers that a misspelt name is compared with.
 const NAMES: [&str; 11] = [
@@ -85,7 +84,8 @@ impl Launcher {
         };
         let name = base_name(&path);
         let found = LocatedLauncher { launcher: Launcher::of_program(&path), position: 0 };
-        if found.launcher != Launcher::Other || !WRAPPERS.contains(&name.as_str()) {
+        let hands_on = HANDING_ON.split_whitespace().any(|known| known == name);
+        if found.launcher != Launcher::Other || !hands_on {
             return Ok(found);
         }
         for (position, word) in command.iter().enumerate().skip(1).take(LOOKED_THROUGH) {
@@ -230,6 +230,12 @@ mod tests {
             found(&["env", "A=1", srun, "-n", "4"]).unwrap(),
             LocatedLauncher { launcher: Launcher::Srun, position: 2 }
         );
+        // A tool that is watching the launcher itself.
+        std::os::unix::fs::symlink("/bin/true", dir.path().join("strace")).unwrap();
+        let strace = dir.path().join("strace");
+        let strace = strace.to_str().unwrap();
+        let traced = found(&[strace, "-f", "-o", "/dev/null", srun, "-n", "4"]).unwrap();
+        assert_eq!(traced, LocatedLauncher { launcher: Launcher::Srun, position: 4 });
         assert_eq!(found(&["env", "A=1", "true"]).unwrap().launcher, Launcher::Other);
         assert_eq!(found(&["sh", srun]).unwrap().launcher, Launcher::Other);
         let error = found(&["mpirunn", "-n", "4"]).unwrap_err().to_string();

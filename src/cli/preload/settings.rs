@@ -104,6 +104,18 @@ pub(in crate::cli) fn hidden_by_topology(settings: &Settings) -> Option<String> 
     ))
 }
 
+/// A sentence about slots that were given without the topology whose slots they are.
+pub(in crate::cli) fn slots_of_nothing(settings: &Settings) -> Option<String> {
+    if settings.slots.is_none() || settings.topology.is_some() {
+        return None;
+    }
+    let origin = origin("slots");
+    Some(format!(
+        "{origin} says on which slots of a topology the processes are, and no topology is given: it has no effect, and the \
+         places of the processes are found out as without it; try: give --topology, too"
+    ))
+}
+
 /// The variables of this environment that begin as those of rankweave do, but are none of them, each with the
 /// variable that is most like it.
 pub(in crate::cli) fn unknown_variables() -> Vec<(String, Option<&'static str>)> {

@@ -25,6 +25,12 @@ fn errors_of_matrix_files_say_what_to_try() {
         ("words", "hello world\n", "none of the known"),
         ("csv-task", "src,dst,bytes\n0,x,5\n", "csv-task:2"),
         ("csv-bytes", "src,dst,bytes\n0,1,-5\n", "csv-bytes:2"),
+        (
+            "csv-large",
+            "src,dst,bytes\n0,1,18446744073709551616\n",
+            "larger than 18446744073709551615",
+        ),
+        ("packed", "BZh91AY&SY", "bzcat"),
         ("csv-fields", "src,dst,bytes,messages\n0,1\n", "csv-fields:2"),
         ("csv-many", "src,dst,bytes\n0,99999999999,5\n", "csv-many:2"),
         ("mtx-head", "%%MatrixMarket vector array real general\n", "mtx-head:1"),

@@ -237,6 +237,25 @@ fn map_and_eval_agree_on_every_objective() {
     }
 }
 
+/// With more tasks than slots, both mean the same by the launcher's order: consecutive tasks share a slot.
+#[test]
+fn map_and_eval_agree_on_the_order_of_the_launcher() {
+    let place = Place::new();
+    for tasks in [4, 8, 10] {
+        let mut text = "src,dst,bytes\n".to_string();
+        for t in 0..tasks {
+            text += &format!("{t},{},100\n", (t + 1) % tasks);
+        }
+        let file = place.file("ring.csv", text);
+        let base = ["--matrix", &file, "--topology", "tree:2:2@1:7"];
+        let share = tasks.div_ceil(4).to_string();
+        let more: &[&str] = if share == "1" { &[] } else { &["--oversubscribe", &share] };
+        let answer = json(&place, &[&["map"][..], &base, more, &["--json", "--out", "o"]].concat());
+        let value = place.ok(&[&["eval"][..], &base, &["--objective", "hop-bytes"]].concat());
+        assert_eq!(answer["identity_cost"].as_f64(), value.trim().parse().ok(), "{tasks} tasks");
+    }
+}
+
 /// `--objective auto` says what it took, and why.
 #[test]
 fn the_network_chooses_the_objective() {

@@ -178,6 +178,13 @@ fn a_topology_that_hides_the_site_is_named() {
     assert!(text.contains("--topology gives") && text.contains("leave --topology out"), "{text}");
     assert!(!run(&["--site", "site.toml"], None).contains("priority"));
     assert!(!run(&[], Some("tree:2:2")).contains("priority"));
+    // Slots are those of a topology.
+    let text = run(&["--slots", "0,1"], None);
+    assert!(
+        text.contains("--slots says on which slots") && text.contains("try: give --topology"),
+        "{text}"
+    );
+    assert!(!run(&["--slots", "0,1", "--topology", "tree:2:2"], None).contains("has no effect"));
     // A wrong topology is named with its origin.
     assert!(run(&[], Some("tree:x")).contains("RANKWEAVE_TOPOLOGY)"));
     assert!(run(&["--topology", "tree:x"], None).contains("--topology)"));

@@ -25,7 +25,8 @@ Examples:
 
 /// Compute all metrics of a mapping
 ///
-/// Without --mapping, these are the metrics of the launcher's order: task i on the i-th slot.
+/// Without --mapping, these are the metrics of the launcher's order: task i on the i-th slot. With more tasks than slots,
+/// every slot gets ⌈tasks/slots⌉ consecutive tasks.
 #[derive(Debug, clap::Args)]
 #[command(before_long_help = EXAMPLES)]
 pub struct Args {
