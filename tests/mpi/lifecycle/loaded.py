@@ -51,29 +51,23 @@ def late(tool, results, stack, work):
 
 
 def by_name(tool, results, stack, work):
-    """A program without any link to MPI, which looks all functions up by the handle of the library."""
+    """A program without any link to MPI, which looks all functions up by the handle of the library. Nothing leads to
+    the library under test: such a launch is neither recorded nor changed."""
     if stack.emulated or stack.name.endswith("abi"):
         results.skip(f"{stack.name} functions by name", "the program knows the handles of other libraries, and runs "
                      "on this processor only")
         return
     for way in ("local", "global"):
         program = [sys.executable, "-B", stacks.source("looked_up.py"), stack.libmpi(), way]
-        for mode, settings in (("record", {}), ("shuffle", {"RANKWEAVE_FIX": "none", "RANKWEAVE_SEED": "2"})):
-            store = os.path.join(work, f"by-name-{stack.name}-{way}-{mode}")
-            settings = {"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store, "RANKWEAVE_MODE": mode, **settings}
-            command = stack.launch(NP, settings, program)
-            outcome = stacks.execute(command, stack.environment())
-            outcome.command = shlex.join(command)
-            problems = []
-            if (outcome.code, outcome.out) != (0, "ok looked_up\n"):
-                problems.append(f"code {outcome.code}, output {outcome.out!r}")
-            path = tool.stored(store)
-            if path is None:
-                problems.append("nothing was stored")
-            else:
-                text = expected.difference(tool.matrix(path, "p2p"), expected.ring(NP, 100, 10))
-                problems += [f"matrix: {text}"] if text else []
-            results.add(f"{stack.name} functions by name, {way}, {mode}", problems, outcome)
+        store = os.path.join(work, f"by-name-{stack.name}-{way}")
+        settings = {"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store, "RANKWEAVE_MODE": "shuffle",
+                    "RANKWEAVE_FIX": "none", "RANKWEAVE_SEED": "2"}
+        outcome = stacks.execute(stack.launch(NP, settings, program), stack.environment())
+        outcome.command = shlex.join(stack.launch(NP, settings, program))
+        problems = []
+        if (outcome.code, outcome.out, outcome.err) != (0, "ok looked_up\n", ""):
+            problems.append(f"code {outcome.code}, output {outcome.out!r}, {outcome.err[:200]!r}")
+        results.add(f"{stack.name} functions by name, {way}", problems, outcome)
 
 
 def programs(tool, results, stack, work):

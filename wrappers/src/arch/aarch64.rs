@@ -370,41 +370,6 @@ macro_rules! by_level {
     };
 }
 
-/// The body of `dlsym(handle, name)`. A name that begins with `m` or `M`, in a library that the caller names by its handle,
-/// goes to `answer` with the caller's address as third argument. All else goes on to the function in `next`, with the
-/// caller's return address, from which that function knows where to search; if `next` has none, `find` gives it.
-macro_rules! lookup {
-    ($($operands:tt)*) => {
-        std::arch::naked_asm!(
-            // The handles 0 and -1 are no libraries: RTLD_DEFAULT and RTLD_NEXT.
-            "add x9, x0, #1",
-            "cmp x9, #1",
-            "b.ls 2f",
-            "ldrb w9, [x1]",
-            "orr w9, w9, #0x20",
-            "cmp w9, #0x6d",
-            "b.ne 2f",
-            "mov x2, x30",
-            "b {answer}",
-            "2:",
-            "adrp x16, {next}",
-            "ldr x16, [x16, :lo12:{next}]",
-            "cbz x16, 3f",
-            "br x16",
-            "3:",
-            "stp x29, x30, [sp, #-32]!",
-            "mov x29, sp",
-            "stp x0, x1, [sp, #16]",
-            "bl {find}",
-            "mov x16, x0",
-            "ldp x0, x1, [sp, #16]",
-            "ldp x29, x30, [sp], #32",
-            "br x16",
-            $($operands)*
-        )
-    };
-}
-
 /// The body of `fork_onto(top, run, argument)`: the system call `clone` with `flags` and a stack, after which the new
 /// process calls `run(argument)`. Returns the answer of the call.
 macro_rules! fork_onto {
@@ -487,8 +452,8 @@ pub fn thread_state() -> *const () {
 }
 
 pub(crate) use {
-    by_level, fork_onto, jump, jump_through, lookup, noting_thunks, older, oldest, resolver,
-    thunks, unresolved,
+    by_level, fork_onto, jump, jump_through, noting_thunks, older, oldest, resolver, thunks,
+    unresolved,
 };
 
 /// The floating-point environment of a thread: traps, rounding, and the flags of exceptions so far.

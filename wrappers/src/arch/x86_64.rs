@@ -348,41 +348,6 @@ macro_rules! by_level {
     };
 }
 
-/// The body of `dlsym(handle, name)`. A name that begins with `m` or `M`, in a library that the caller names by its handle,
-/// goes to `answer` with the caller's address as third argument. All else goes on to the function in `next`, with the
-/// caller's return address, from which that function knows where to search; if `next` has none, `find` gives it.
-macro_rules! lookup {
-    ($($operands:tt)*) => {
-        std::arch::naked_asm!(
-            // The handles 0 and -1 are no libraries: RTLD_DEFAULT and RTLD_NEXT.
-            "lea rax, [rdi + 1]",
-            "cmp rax, 1",
-            "jbe 2f",
-            "movzx eax, byte ptr [rsi]",
-            "or eax, 0x20",
-            "cmp eax, 0x6d",
-            "jne 2f",
-            "mov rdx, [rsp]",
-            "jmp {answer}",
-            "2:",
-            "mov rax, [rip + {next}]",
-            "test rax, rax",
-            "jz 3f",
-            "jmp rax",
-            "3:",
-            "push rdi",
-            "push rsi",
-            "push rax",
-            "call {find}",
-            "pop rsi",
-            "pop rsi",
-            "pop rdi",
-            "jmp rax",
-            $($operands)*
-        )
-    };
-}
-
 /// The body of `fork_onto(top, run, argument)`: the system call `clone` with `flags` and a stack, after which the new
 /// process calls `run(argument)`. Returns the answer of the call.
 macro_rules! fork_onto {
@@ -459,8 +424,8 @@ pub fn thread_state() -> *const () {
 }
 
 pub(crate) use {
-    by_level, fork_onto, jump, jump_through, lookup, noting_thunks, older, oldest, resolver,
-    thunks, unresolved,
+    by_level, fork_onto, jump, jump_through, noting_thunks, older, oldest, resolver, thunks,
+    unresolved,
 };
 
 /// The floating-point environment of a thread: traps, rounding, and the flags of exceptions so far.

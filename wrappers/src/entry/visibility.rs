@@ -18,7 +18,7 @@
 //! Limits: nothing is known of Fortran functions newer than MPI-3.1 before libmpi is mapped.
 
 use crate::entry::next::C_COUNT;
-use crate::entry::{names, real_functions, slots, timed, weak_references};
+use crate::entry::{library_symbols, names, real_functions, slots, timed, weak_references};
 use crate::mpi::library;
 use crate::sys::elf::{
     Object, defined, definers, for_each_object, may_have_mpi, page, range_of, with_any,
@@ -52,6 +52,7 @@ extern "C" fn at_load() {
             let real = real_functions::all_real();
             let hidden = table.hide(|entry| !real.get(entry).copied().unwrap_or(true));
             weak_references::take_back(&hidden);
+            library_symbols::lead_here();
         } else if let Some(has) = table.told() {
             TOLD.store(true, Ordering::Relaxed);
             table.hide(|entry| !has.get(&entry).copied().unwrap_or(names::in_mpi_3_1(entry)));
@@ -157,15 +158,17 @@ pub fn c_entries(names: &[&CStr]) -> Vec<Option<usize>> {
     names.iter().map(entry).collect()
 }
 
-/// The entry point that the program sees under this name, and the address of its function.
-pub fn visible(name: &CStr) -> Option<(usize, usize)> {
-    let table = Symbols::own()?;
-    // SAFETY: this library is mapped.
-    let index = unsafe { table.object.definition(name) }?;
-    let entry = table.entry(index)?;
-    // SAFETY: a number of the symbol table.
-    let symbol = unsafe { &*table.symbols.add(index) };
-    Some((entry, table.base + symbol.st_value as usize))
+/// The C functions that the program sees: name, entry point, and address of its function.
+pub fn c_functions() -> Vec<(&'static CStr, usize, usize)> {
+    let Some(table) = Symbols::own() else { return Vec::new() };
+    let function = |index| {
+        let entry = table.entry(index).filter(|&entry| entry < C_COUNT)?;
+        // SAFETY: a number of the symbol table; this library and its names stay mapped as long as its code runs.
+        let (symbol, name) =
+            unsafe { (&*table.symbols.add(index), CStr::from_ptr(table.name(index).as_ptr())) };
+        Some((name, entry, table.base + symbol.st_value as usize))
+    };
+    (1..table.count).filter_map(function).collect()
 }
 
 /// This library's dynamic symbol table, as the loader uses it.

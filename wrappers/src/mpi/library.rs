@@ -57,10 +57,22 @@ pub fn symbol(name: &CStr) -> usize {
 }
 
 /// Address of the next definition of `name` after this library in the search order: another tool's
-/// wrapper, where one is stacked below.
+/// wrapper, where one is stacked below. 0 if there is none, also if the MPI library's own name leads here
+/// (`entry::library_symbols`).
 pub fn next_symbol(name: &CStr) -> usize {
     // SAFETY: the name is a C string; dlsym has no other requirement.
-    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize };
+    if next != 0 && base_of(next) == base_of(here()) { 0 } else { next }
+}
+
+/// An address in this library.
+fn here() -> usize {
+    here as *const () as usize
+}
+
+/// Keeps this library mapped: addresses of its functions are in a table of another one.
+pub fn pin_here() {
+    pin(&file_of(here() as *mut c_void));
 }
 
 fn lookup(library: &Library, name: &CStr) -> usize {

@@ -17,8 +17,6 @@ use crate::arch::{self, STAT_LAYOUT};
 use std::arch::global_asm;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-// This library has a `dlsym` of its own (`entry::lookups`), so that one is not in the list.
-
 /// Sends calls of each function on to the version named beside it, which is that of x86-64. Without this function in the
 /// process, they return the last value.
 macro_rules! older {
@@ -32,6 +30,7 @@ older! {
     "dladdr" "2.2.5" "0"
     "dlclose" "2.2.5" "-1"
     "dlopen" "2.2.5" "0"
+    "dlsym" "2.2.5" "0"
     "__pthread_key_create" "2.2.5" "38"
     "pthread_attr_setstacksize" "2.2.5" "38"
     "pthread_create" "2.2.5" "38"

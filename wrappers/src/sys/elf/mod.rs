@@ -103,29 +103,6 @@ pub fn with_any(names: &[&CStr], wanted: impl Fn(usize) -> bool) -> Vec<usize> {
     found
 }
 
-/// Address of the first definition of `name` behind the object that holds `here`, in the order of the loader; 0 if there
-/// is none. Allocates nothing and does not call the loader's dlsym, which this is for.
-pub fn definition_behind(name: &CStr, here: usize) -> usize {
-    let (mut behind, mut address) = (false, 0);
-    for_each_object(|info| {
-        if !behind {
-            behind = range_of(info).contains(&here);
-            return true;
-        }
-        // SAFETY: a mapped object, which stays so during the visit; a definition is in its symbol table.
-        unsafe {
-            if let Some(object) = Object::of(info)
-                && let Some(index) = object.definition(name)
-            {
-                let symbol = &*(object.symbols as *const libc::Elf64_Sym).add(index);
-                address = object.base + symbol.st_value as usize;
-            }
-        }
-        address == 0
-    });
-    address
-}
-
 /// Calls `found` with the number of each name that is defined and the object that does so.
 fn look_up(names: &[&CStr], until: Option<usize>, mut found: impl FnMut(usize, &Object)) {
     let mut missing: Vec<(u32, u32)> =
@@ -194,15 +171,6 @@ mod tests {
         // The program comes first and defines none of them.
         let here = gnu_hash as *const () as usize;
         assert_eq!(definers(&names, Some(here)), [None, None, None]);
-    }
-
-    #[test]
-    fn a_definition_is_searched_for_behind_an_object() {
-        let own = gnu_hash as *const () as usize;
-        let qsort = definition_behind(c"qsort", own);
-        assert_eq!(qsort, libc::qsort as *const () as usize);
-        assert_eq!(definition_behind(c"qsort", qsort), 0, "no second C library");
-        assert_eq!(definition_behind(c"no_such_function", own), 0);
     }
 
     #[test]

@@ -11,6 +11,7 @@ const DT_STRTAB: usize = 5;
 const DT_SYMTAB: usize = 6;
 const DT_RELA: usize = 7;
 const DT_RELASZ: usize = 8;
+const DT_STRSZ: usize = 10;
 const DT_JMPREL: usize = 23;
 const DT_GNU_HASH: usize = 0x6fff_fef5;
 const DT_RELACOUNT: usize = 0x6fff_fff9;
@@ -40,6 +41,7 @@ pub struct Object {
     /// Address of its symbol table.
     pub symbols: usize,
     strings: usize,
+    string_bytes: usize,
     gnu_hash: usize,
     /// The hash table of older linkers. It also contains the number of symbols.
     old_hash: usize,
@@ -83,6 +85,7 @@ impl Object {
             whole(start)..whole(start + h.p_memsz as usize)
         });
         let (mut symbols, mut strings, mut gnu_hash, mut old_hash) = (0, 0, 0, 0);
+        let mut string_bytes = 0;
         let (mut rela, mut rela_bytes, mut jump, mut jump_bytes, mut relative) = (0, 0, 0, 0, 0);
         let mut entry = (base + dynamic.p_vaddr as usize) as *const [usize; 2];
         // SAFETY: the dynamic section is an array of (tag, value) that ends with tag 0 (DT_NULL).
@@ -98,6 +101,7 @@ impl Object {
                     DT_GNU_HASH => gnu_hash = address,
                     DT_RELA => rela = address,
                     DT_RELASZ => rela_bytes = value,
+                    DT_STRSZ => string_bytes = value,
                     DT_JMPREL => jump = address,
                     DT_PLTRELSZ => jump_bytes = value,
                     DT_RELACOUNT => relative = value,
@@ -116,6 +120,7 @@ impl Object {
             base,
             symbols,
             strings,
+            string_bytes,
             gnu_hash,
             old_hash,
             relocations,
@@ -130,6 +135,15 @@ impl Object {
     pub unsafe fn path(&self) -> &CStr {
         // SAFETY: the caller says that the object is mapped, and the loader keeps the name that long.
         if self.name.is_null() { c"" } else { unsafe { CStr::from_ptr(self.name) } }
+    }
+
+    /// Addresses at which the object has nothing but tables of names and symbols, and no code. Linkers place the hash
+    /// tables, the symbols and their names in this order. Empty if they do not lie so.
+    pub fn tables(&self) -> Range<usize> {
+        let hashes = [self.gnu_hash, self.old_hash];
+        let first = hashes.into_iter().filter(|&hash| hash != 0 && hash < self.symbols).min();
+        let first = first.unwrap_or(self.symbols);
+        if self.strings < self.symbols { 0..0 } else { first..self.strings + self.string_bytes }
     }
 
     /// Name of a symbol.
