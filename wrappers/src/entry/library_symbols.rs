@@ -18,7 +18,6 @@
 //! An exported `dlsym` would see all lookups, but every process of the job would use it. Sanitizers, emulators of chroot and
 //! garbage collectors call `dlsym` at moments at which no library code can run, and fail then (decision 108).
 
-use crate::entry::names::real_name;
 use crate::entry::visibility;
 use crate::mpi::library::{self, Family};
 use crate::sys::elf::{Object, for_each_object, page, range_of, with_any};
@@ -49,8 +48,8 @@ pub fn lead_here() {
     });
 }
 
-/// A C function that the program sees: its name, the number and the address of its entry point.
-pub type Function = (&'static CStr, usize, usize);
+/// A C function that the program sees: its name, and the address of its entry point.
+pub type Function = (&'static CStr, usize);
 
 /// Symbols of the MPI library that are to be changed.
 #[derive(Debug)]
@@ -77,7 +76,7 @@ impl Table {
             }
             true
         });
-        let names: Vec<&CStr> = functions.iter().map(|&(name, _, _)| name).collect();
+        let names: Vec<&CStr> = functions.iter().map(|&(name, _)| name).collect();
         let others = with_any(&names, |object| object != libmpi && object != own);
         table.filter(|_| others.is_empty() && own != 0)
     }
@@ -91,12 +90,10 @@ impl Table {
             return None;
         }
         let mut symbols = Vec::new();
-        for &(name, entry, address) in functions {
-            // SAFETY: as above; numbers that a definition has are within the table.
+        for &(name, address) in functions {
+            // SAFETY: as above; the number of a definition is within the table.
             unsafe {
-                if let (Some(index), Some(_)) =
-                    (object.definition(name), object.definition(real_name(entry, false)))
-                {
+                if let Some(index) = object.definition(name) {
                     let symbol = (object.symbols as *const libc::Elf64_Sym).add(index);
                     if (*symbol).st_info & 0xf == STT_FUNC {
                         symbols.push((symbol as usize, address));

@@ -158,15 +158,15 @@ pub fn c_entries(names: &[&CStr]) -> Vec<Option<usize>> {
     names.iter().map(entry).collect()
 }
 
-/// The C functions that the program sees: name, entry point, and address of its function.
-pub fn c_functions() -> Vec<(&'static CStr, usize, usize)> {
+/// The C functions that the program sees.
+pub fn c_functions() -> Vec<library_symbols::Function> {
     let Some(table) = Symbols::own() else { return Vec::new() };
     let function = |index| {
-        let entry = table.entry(index).filter(|&entry| entry < C_COUNT)?;
+        table.entry(index).filter(|&entry| entry < C_COUNT)?;
         // SAFETY: a number of the symbol table; this library and its names stay mapped as long as its code runs.
         let (symbol, name) =
             unsafe { (&*table.symbols.add(index), CStr::from_ptr(table.name(index).as_ptr())) };
-        Some((name, entry, table.base + symbol.st_value as usize))
+        Some((name, table.base + symbol.st_value as usize))
     };
     (1..table.count).filter_map(function).collect()
 }
