@@ -109,7 +109,10 @@ impl LaunchRecorder {
                 (Vec::new(), Some(record.matrix), None)
             }
             Some(Fitting { record, .. }) => {
-                (record.history, Some(record.matrix), Some((record.launch, record.baseline)))
+                // What another input took says nothing about this launch.
+                let is_same = store::work_of(&record.command, &record.mpi) == program.work;
+                let before = is_same.then_some((record.launch, record.baseline));
+                (record.history, Some(record.matrix), before)
             }
             None => (Vec::new(), None, None),
         };

@@ -102,6 +102,32 @@ fn a_launch_becomes_a_record_and_the_next_one_has_it_as_its_baseline() {
     assert_eq!(second.history.iter().map(|past| past.id).collect::<Vec<_>>(), [7, 8]);
 }
 
+/// The figures of a launch with another input were shown as those of the launcher's order.
+#[test]
+fn a_launch_with_other_arguments_is_no_baseline() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path());
+    let launch = |arguments: &[&str], order: &[u32]| {
+        let command: Vec<String> = arguments.iter().map(|word| (*word).to_string()).collect();
+        let work = store::work_of(&command, "");
+        let program = Program { command, work, ..program() };
+        let processes = Processes { complete: true, one_program: true, spawned: false };
+        let known = Known::read(&settings(), program, Ok(store.clone()), TASKS, processes, None);
+        let policy = Policy::of(&known.facts);
+        let recorder = LaunchRecorder::new(known, &policy, &settings());
+        let mut instructions = Instructions::of(&policy, &settings(), TASKS);
+        instructions.process_of_task = order.to_vec();
+        let key = recorder.key().to_string();
+        let said = recorder.keep(end(&instructions), user()).0[0].to_string();
+        (said, store.load(&key).unwrap().unwrap().baseline.is_some())
+    };
+    assert!(!launch(&["./app", "small"], &[]).1);
+    let (said, has_baseline) = launch(&["./app", "large"], &[0, 2, 1, 3]);
+    assert!(!has_baseline && !said.contains("launcher's order:"), "{said}");
+    let (said, has_baseline) = launch(&["./app", "small"], &[0, 2, 1, 3]);
+    assert!(has_baseline && said.contains("launcher's order: 4.00 MiB between"), "{said}");
+}
+
 #[test]
 fn a_short_launch_is_stored_only_if_its_program_is_known() {
     let directory = tempfile::tempdir().unwrap();
