@@ -241,7 +241,7 @@ fn map_and_eval_agree_on_every_objective() {
 #[test]
 fn map_and_eval_agree_on_the_order_of_the_launcher() {
     let place = Place::new();
-    for tasks in [4, 8, 10] {
+    for tasks in [4u32, 8, 10] {
         let mut text = "src,dst,bytes\n".to_string();
         for t in 0..tasks {
             text += &format!("{t},{},100\n", (t + 1) % tasks);
