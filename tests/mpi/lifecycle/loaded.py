@@ -1,5 +1,5 @@
-"""Tests programs that load their MPI library while they run (mpi4py) with `rankweave run`, and programs that
-load a part of it late.
+"""Tests programs that load their MPI library while they run (mpi4py) with `rankweave run`, programs that load a part
+of it late, and programs that look all functions up by name.
 
 The command finds out which MPI library the program will load and tells it to the preloaded library. The
 preloaded library then wraps exactly the functions of that MPI library: newer functions are counted, and ranks
