@@ -178,7 +178,7 @@ impl Args {
         let mut messages = settings::about_unknown_variables();
         if settings.place != Place::LauncherOnly {
             messages.extend(settings::hidden_by_topology(settings));
-            messages.extend(settings::slots_of_nothing(settings));
+            messages.extend(settings::slots_of_nothing(settings).filter(|_| unread.is_none()));
         }
         messages.extend(unread);
         if settings.place != Place::LauncherOnly {

@@ -18,7 +18,6 @@
 //! An exported `dlsym` would see all lookups, but every process of the job would use it. Sanitizers, emulators of chroot and
 //! garbage collectors call `dlsym` at moments at which no library code can run, and fail then (decision 108).
 
-use crate::entry::visibility;
 use crate::mpi::library::{self, Family};
 use crate::sys::elf::{Object, for_each_object, page, range_of, with_any};
 use crate::sys::panic_barrier::guarded;
@@ -31,8 +30,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 static DONE: AtomicBool = AtomicBool::new(false);
 
 /// Makes the names of the MPI library's functions lead to the entry points. Does nothing after the first time, and before
-/// the MPI library is mapped.
-pub fn lead_here() {
+/// the MPI library is mapped. `functions` gives those that the program sees.
+pub fn lead_here(functions: impl FnOnce() -> Vec<Function>) {
     if DONE.load(Ordering::Relaxed) {
         return;
     }
@@ -41,8 +40,7 @@ pub fn lead_here() {
         return;
     }
     guarded(|| {
-        let functions = visibility::c_functions();
-        let table = Table::of_libmpi(&functions)?;
+        let table = Table::of_libmpi(&functions())?;
         library::pin_here();
         table.change()
     });

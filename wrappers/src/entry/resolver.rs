@@ -1,7 +1,7 @@
 //! Resolves a slot at the first call through it.
 
 use crate::entry::real_functions::{further, real};
-use crate::entry::{hooks, levels, library_symbols, slots};
+use crate::entry::{hooks, levels, library_symbols, slots, visibility};
 use crate::mpi::library;
 use crate::sys::unwinder;
 
@@ -35,7 +35,7 @@ fn target(index: usize) -> Option<*const ()> {
     let library = library::get()?;
     let next = real(index)?;
     hooks::register();
-    library_symbols::lead_here();
+    library_symbols::lead_here(visibility::c_functions);
     unwinder::prepare();
     let target = levels::place(index, library.family, next);
     let Some(thunk) = slots::thunk_now(index) else { return Some(target) };

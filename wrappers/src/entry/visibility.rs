@@ -52,7 +52,7 @@ extern "C" fn at_load() {
             let real = real_functions::all_real();
             let hidden = table.hide(|entry| !real.get(entry).copied().unwrap_or(true));
             weak_references::take_back(&hidden);
-            library_symbols::lead_here();
+            library_symbols::lead_here(c_functions);
         } else if let Some(has) = table.told() {
             TOLD.store(true, Ordering::Relaxed);
             table.hide(|entry| !has.get(&entry).copied().unwrap_or(names::in_mpi_3_1(entry)));
