@@ -70,8 +70,39 @@ def by_name(tool, results, stack, work):
         results.add(f"{stack.name} functions by name, {way}", problems, outcome)
 
 
+def late_tool(tool, results, stack, work):
+    """A tool that comes after MPI_Init and looks the functions of the MPI library up: it and the library under test must
+    not call each other for ever."""
+    if stack.emulated:
+        results.skip(f"{stack.name} late tool", "the program runs on this processor only")
+        return
+    for source in ("libmpi_helper.c", "libforward.c"):
+        problem = stack.build(source)
+        if problem:
+            results.add(f"{stack.name} compiles {source}", [problem])
+            return
+    program = [sys.executable, "-B", stacks.source("late_tool.py"), stack.program("libmpi_helper.c"),
+               stack.program("libforward.c")]
+    for mode in ("record", "shuffle"):
+        store = os.path.join(work, f"late-tool-{stack.name}-{mode}")
+        settings = {"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store, "RANKWEAVE_MODE": mode,
+                    "RANKWEAVE_FIX": "none", "RANKWEAVE_SEED": "2"}
+        command = stack.launch(NP, settings, program)
+        outcome = stacks.execute(command, stack.environment())
+        outcome.command = shlex.join(command)
+        problems = []
+        if (outcome.code, outcome.out) != (0, "ok late_tool\n"):
+            problems.append(f"code {outcome.code}, output {outcome.out!r}, {outcome.err[:200]!r}")
+        path = tool.stored(store)
+        text = expected.difference(tool.matrix(path, "p2p"), expected.ring(NP, 100, 5)) if path else (
+            "nothing was stored")
+        problems += [f"matrix: {text}"] if text else []
+        results.add(f"{stack.name} late tool, {mode}", problems, outcome)
+
+
 def programs(tool, results, stack, work):
     late(tool, results, stack, work)
+    late_tool(tool, results, stack, work)
     by_name(tool, results, stack, work)
     if stack.name not in ("openmpi4", "openmpi5", "mpich5"):
         return

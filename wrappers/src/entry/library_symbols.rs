@@ -8,16 +8,21 @@
 //! found: before the program begins if it is linked with MPI, else at the first call that an entry point receives.
 //!
 //! It is all functions or none. None are changed if anything else in the process has to do with them: an object other than
-//! libmpi that defines one of the names (a tool, which may look the real functions up), or a second MPI library (one that
-//! translates between two).
+//! libmpi that defines one of the names (a tool, which may look the real functions up), a second MPI library (one that
+//! translates between two), or a user who asks for a chain of tools. The next functions of all changed names become known
+//! at the same time: those of libmpi. Otherwise the search for the next function could later find a tool that has looked up
+//! an entry point, and the two would call each other for ever.
 //!
-//! Limits: functions of C, because compilers link those of Fortran. A function that was looked up before libmpi was found
-//! stays that of libmpi. Nothing is done if the pages of the symbol table may have code,
-//! which cannot be changed safely while it runs.
+//! Limits: functions of C, because compilers link those of Fortran. A function that was looked up before stays that of
+//! libmpi, and so do the functions `PMPI_X`. Nothing is done if the pages of the symbol table may have code, which cannot be
+//! changed safely while it runs.
 //!
 //! An exported `dlsym` would see all lookups, but every process of the job would use it. Sanitizers, emulators of chroot and
 //! garbage collectors call `dlsym` at moments at which no library code can run, and fail then (decision 108).
 
+use crate::entry::names::real_name;
+use crate::entry::next::NEXT;
+use crate::mpi::config::chain;
 use crate::mpi::library::{self, Family};
 use crate::sys::elf::{Object, for_each_object, page, range_of, with_any};
 use crate::sys::panic_barrier::guarded;
@@ -36,7 +41,8 @@ pub fn lead_here(functions: impl FnOnce() -> Vec<Function>) {
         return;
     }
     let Some(library) = library::get() else { return };
-    if DONE.swap(true, Ordering::Relaxed) || library.family == Family::Unknown {
+    let is_unfit = library.family == Family::Unknown || chain() == Some(true);
+    if DONE.swap(true, Ordering::Relaxed) || is_unfit {
         return;
     }
     guarded(|| {
@@ -46,16 +52,28 @@ pub fn lead_here(functions: impl FnOnce() -> Vec<Function>) {
     });
 }
 
-/// A C function that the program sees: its name, and the address of its entry point.
-pub type Function = (&'static CStr, usize);
+/// A C function that the program sees: its name, the number and the address of its entry point.
+pub type Function = (&'static CStr, usize, usize);
+
+/// A symbol of the MPI library that is to be changed.
+#[derive(Debug)]
+struct Symbol {
+    /// Where it is in memory.
+    place: usize,
+    /// The address of the entry point.
+    address: usize,
+    /// The number of the entry point.
+    entry: usize,
+    /// The address of the real function.
+    real: usize,
+}
 
 /// Symbols of the MPI library that are to be changed.
 #[derive(Debug)]
 struct Table {
     /// Where the library is mapped.
     base: usize,
-    /// The address of each symbol, and that of the entry point.
-    symbols: Vec<(usize, usize)>,
+    symbols: Vec<Symbol>,
 }
 
 impl Table {
@@ -74,7 +92,7 @@ impl Table {
             }
             true
         });
-        let names: Vec<&CStr> = functions.iter().map(|&(name, _)| name).collect();
+        let names: Vec<&CStr> = functions.iter().map(|&(name, _, _)| name).collect();
         let others = with_any(&names, |object| object != libmpi && object != own);
         table.filter(|_| others.is_empty() && own != 0)
     }
@@ -88,15 +106,21 @@ impl Table {
             return None;
         }
         let mut symbols = Vec::new();
-        for &(name, address) in functions {
-            // SAFETY: as above; the number of a definition is within the table.
-            unsafe {
-                if let Some(index) = object.definition(name) {
-                    let symbol = (object.symbols as *const libc::Elf64_Sym).add(index);
-                    if (*symbol).st_info & 0xf == STT_FUNC {
-                        symbols.push((symbol as usize, address));
-                    }
-                }
+        for &(name, entry, address) in functions {
+            // SAFETY: as above; the numbers of definitions are within the table.
+            let found = unsafe {
+                // Some functions that MPI has removed are there without the name for tools.
+                object.definition(name).zip(object.definition(real_name(entry, false))).map(
+                    |(index, real)| {
+                        let at = |index| (object.symbols as *const libc::Elf64_Sym).add(index);
+                        (at(index), &*at(real))
+                    },
+                )
+            };
+            let Some((symbol, real)) = found else { continue };
+            if real.st_info & 0xf == STT_FUNC {
+                let real = object.base.wrapping_add(real.st_value as usize);
+                symbols.push(Symbol { place: symbol as usize, address, entry, real });
             }
         }
         let table = Table { base: object.base, symbols };
@@ -113,8 +137,11 @@ impl Table {
             if libc::mprotect(start, length, libc::PROT_READ | libc::PROT_WRITE) != 0 {
                 return None;
             }
-            for &(symbol, address) in &self.symbols {
-                let value = &raw const (*(symbol as *const libc::Elf64_Sym)).st_value;
+            for &Symbol { place, address, entry, real } in &self.symbols {
+                let (none, real) = (std::ptr::null_mut(), real as *mut ());
+                let _ =
+                    NEXT[entry].compare_exchange(none, real, Ordering::AcqRel, Ordering::Relaxed);
+                let value = &raw const (*(place as *const libc::Elf64_Sym)).st_value;
                 // The loader adds the base again. Another thread may read the value meanwhile: either is right.
                 let value = AtomicU64::from_ptr(value.cast_mut());
                 value.store(address.wrapping_sub(self.base) as u64, Ordering::Relaxed);
@@ -126,7 +153,7 @@ impl Table {
 
     /// The pages with these symbols; `None` if there are none.
     fn pages(&self) -> Option<Range<usize>> {
-        let addresses = || self.symbols.iter().map(|&(symbol, _)| symbol);
+        let addresses = || self.symbols.iter().map(|symbol| symbol.place);
         let (first, last) = (addresses().min()?, addresses().max()?);
         let end = last + size_of::<libc::Elf64_Sym>();
         Some(first & !(page() - 1)..end.next_multiple_of(page()))
@@ -161,6 +188,7 @@ const READ_AND_RUN: u32 = libc::PF_R | libc::PF_X;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::names::number;
 
     #[test]
     fn pages_with_code_are_told_apart() {
@@ -204,18 +232,21 @@ mod tests {
             let symbols = map.cast::<libc::Elf64_Sym>();
             libc::mprotect(map, length, libc::PROT_READ);
             let base = 0x7000_0000_0000;
-            let table = Table {
-                base,
-                symbols: vec![
-                    (symbols.add(1) as usize, base - 4096),
-                    (symbols.add(2) as usize, base + 8),
-                ],
+            let entry = number("MPI_Send", "", 0);
+            let symbol = |k, address, entry, real| {
+                let place = symbols.add(k) as usize;
+                Symbol { place, address, entry, real }
             };
+            let changed =
+                vec![symbol(1, base - 4096, entry, 77), symbol(2, base + 8, entry + 1, 78)];
+            let table = Table { base, symbols: changed };
             assert_eq!(table.pages(), Some(map as usize..map as usize + length));
             assert_eq!(table.change(), Some(()));
             let address = |k: usize| base.wrapping_add((*symbols.add(k)).st_value as usize);
             assert_eq!([address(0), address(1), address(2)], [base, base - 4096, base + 8]);
             assert_eq!((*symbols.add(1)).st_size, 0);
+            let next = |entry: usize| NEXT[entry].swap(std::ptr::null_mut(), Ordering::Relaxed);
+            assert_eq!([next(entry) as usize, next(entry + 1) as usize], [77, 78]);
             libc::munmap(map, length);
         }
         assert_eq!(Table { base: 0, symbols: Vec::new() }.change(), None);

@@ -162,11 +162,11 @@ pub fn c_entries(names: &[&CStr]) -> Vec<Option<usize>> {
 pub fn c_functions() -> Vec<library_symbols::Function> {
     let Some(table) = Symbols::own() else { return Vec::new() };
     let function = |index| {
-        table.entry(index).filter(|&entry| entry < C_COUNT)?;
+        let entry = table.entry(index).filter(|&entry| entry < C_COUNT)?;
         // SAFETY: a number of the symbol table; this library and its names stay mapped as long as its code runs.
         let (symbol, name) =
             unsafe { (&*table.symbols.add(index), CStr::from_ptr(table.name(index).as_ptr())) };
-        Some((name, table.base + symbol.st_value as usize))
+        Some((name, entry, table.base + symbol.st_value as usize))
     };
     (1..table.count).filter_map(function).collect()
 }
