@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <dlfcn.h>
+#include <stddef.h>
 
 int MPI_Sendrecv(const void *out, int count, MPI_Datatype type, int to, int tag, void *in, int in_count,
                  MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status *status)
