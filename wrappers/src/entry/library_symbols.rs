@@ -125,7 +125,9 @@ impl Table {
         }
         let table = Table { base: object.base, symbols };
         let pages = table.pages()?;
-        has_no_code(info, &pages, &object.tables()).then_some(table)
+        // SAFETY: as above.
+        let tables = unsafe { object.tables() };
+        has_no_code(info, &pages, &tables).then_some(table)
     }
 
     /// Changes the symbols. `None` if the system does not allow it.

@@ -138,12 +138,20 @@ impl Object {
     }
 
     /// Addresses at which the object has nothing but tables of names and symbols, and no code. Linkers place the hash
-    /// tables, the symbols and their names in this order. Empty if they do not lie so.
-    pub fn tables(&self) -> Range<usize> {
+    /// tables, the symbols and their names in this order. Empty if the names do not follow the symbols directly.
+    ///
+    /// # Safety
+    /// The object is still mapped.
+    pub unsafe fn tables(&self) -> Range<usize> {
         let hashes = [self.gnu_hash, self.old_hash];
         let first = hashes.into_iter().filter(|&hash| hash != 0 && hash < self.symbols).min();
-        let first = first.unwrap_or(self.symbols);
-        if self.strings < self.symbols { 0..0 } else { first..self.strings + self.string_bytes }
+        // SAFETY: as the caller says.
+        let count = unsafe { self.symbol_count() }.unwrap_or(0);
+        let end = self.symbols + count * size_of::<libc::Elf64_Sym>();
+        match first {
+            Some(first) if self.strings == end => first..end + self.string_bytes,
+            _ => 0..0,
+        }
     }
 
     /// Name of a symbol.
