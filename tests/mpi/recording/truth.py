@@ -113,6 +113,8 @@ def f08_names(row):
 class Launch:
     """All rows of one binding on one kind of communicator."""
 
+    NOTED = ("exact", "absent")
+
     def __init__(self, tool, results, binding, kind, np, directory, mode="record"):
         self.tool, self.results, self.binding, self.kind = tool, results, binding, kind
         self.np, self.directory, self.mode = np, directory, mode
