@@ -297,8 +297,9 @@ impl Store {
     /// The file that a selector means, see [`Store::find`].
     pub fn find_path(&self, selector: Option<&str>) -> Result<PathBuf> {
         let Some(text) = selector.filter(|s| !s.is_empty()) else {
-            let newest = self.list()?.into_iter().next().map(|e| e.path);
-            return newest.ok_or_else(|| {
+            let newest = self.list()?.into_iter().next();
+            newest.iter().for_each(|entry| self.apply_failures(&entry.key));
+            return newest.map(|entry| entry.path).ok_or_else(|| {
                 Error::new(ErrorKind::NotFound, "the store is empty")
                     .at(self.directory.display())
                     .advise("record a program first: rankweave run -- mpirun -n 4 ./app")
@@ -327,15 +328,19 @@ impl Store {
             self.apply_failures(text);
             return Ok(exact);
         }
-        if let Some((key, name)) = text.rsplit_once('@')
-            && let Some(run) = self.run_named(key, name)
-        {
-            return Ok(run.path);
+        if let Some((key, name)) = text.rsplit_once('@') {
+            self.apply_failures(key);
+            if let Some(run) = self.run_named(key, name) {
+                return Ok(run.path);
+            }
         }
         let keys = self.list()?;
         let matching: Vec<&Entry> = keys.iter().filter(|e| e.key.starts_with(text)).collect();
         match matching.as_slice() {
-            [one] => Ok(one.path.clone()),
+            [one] => {
+                self.apply_failures(&one.key);
+                Ok(one.path.clone())
+            }
             [] => Err(Error::new(
                 ErrorKind::NotFound,
                 format!(

@@ -1,5 +1,6 @@
 //! What a listing of the store says of one file: the beginning of its record, or why it cannot be read.
 
+use super::directory::{ENDING, file_name};
 use super::others::read_stored_head;
 use crate::base::error::Error;
 use std::fs;
@@ -8,7 +9,8 @@ use std::path::PathBuf;
 /// One file in a listing of the store.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entry {
-    /// Key of the record; the file's name when it cannot be read.
+    /// The name by which [`Store::find`](super::Store::find) finds the file: the key of the record, or the file's name if
+    /// the record cannot be read or was copied from another key.
     pub key: String,
     /// The file.
     pub path: PathBuf,
@@ -29,7 +31,7 @@ impl Entry {
     pub(super) fn of(path: PathBuf, stem: &str) -> Entry {
         match read_stored_head(&path) {
             Ok((head, size)) => Entry {
-                key: head.key,
+                key: if is_file_of(&head.key, stem) { head.key } else { stem.into() },
                 size,
                 program: head.program,
                 tasks: head.offsets.saturating_sub(1),
@@ -44,4 +46,9 @@ impl Entry {
             }
         }
     }
+}
+
+/// Whether a key has a file with this name without ending.
+fn is_file_of(key: &str, stem: &str) -> bool {
+    file_name(key).strip_suffix(ENDING) == Some(stem)
 }

@@ -146,7 +146,7 @@ impl StoredRun {
 
 impl Store {
     /// Changes the records of launches that failed after they had been stored, as their marks say.
-    pub(super) fn apply_failures(&self, key: &str) {
+    pub fn apply_failures(&self, key: &str) {
         let folder = self.runs_folder(key);
         let is_usable = check_folder(&folder).is_ok();
         let Some(files) = fs::read_dir(&folder).ok().filter(|_| is_usable) else { return };
@@ -268,5 +268,29 @@ mod tests {
         assert_eq!(store.load(KEY).unwrap().unwrap().recorded_at, 1);
         let left = store.runs(KEY).len();
         assert_eq!(fs::read_dir(&folder).unwrap().count(), left, "the marks are gone");
+    }
+    #[test]
+    fn a_selector_means_what_the_marks_leave() {
+        let marked = |selector: Option<&str>| {
+            let (_dir, store) = store();
+            stored(&store, &whole("in", 4000, 1));
+            stored(&store, &whole("in", 4004, 2));
+            fs::write(store.runs_folder(KEY).join(format!("{MARK}2-1")), b"").unwrap();
+            let kind = Standing::of(&whole("in", 1, 1)).kind;
+            let selector = selector.map(|name| name.replace("KIND", &format!("{kind:08x}")));
+            let found = store.find(selector.as_deref()).unwrap();
+            let newer = store.newer_run(&found).map(|(name, run)| (name, run.standing.bytes));
+            (found.recorded_at, found.unfinished.map(|unfinished| unfinished.how), newer)
+        };
+        let newer = |marked: (u64, Option<String>, Option<(String, u64)>)| {
+            let (selector, bytes) = marked.2.unwrap();
+            assert!(selector.starts_with("app-n4@") && selector.ends_with(".newest"), "{selector}");
+            (marked.0, marked.1, bytes)
+        };
+        for selector in [None, Some("app"), Some(KEY)] {
+            assert_eq!(newer(marked(selector)), (1, None, 4004), "{selector:?}");
+        }
+        let how = Some("the program ended with exit code 1".to_string());
+        assert_eq!(marked(Some("app-n4@KIND.newest")), (2, how, None));
     }
 }

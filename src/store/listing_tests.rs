@@ -123,3 +123,17 @@ fn programs_with_verdicts_are_known() {
     assert!(store.may_have_verdicts(&listing, "app-0badcafe"));
     assert!(!store.may_have_verdicts(&listing, "app-0badcaff"));
 }
+
+#[test]
+fn a_copied_record_is_listed_by_the_name_of_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path());
+    put(dir.path(), "app:1", 7);
+    fs::copy(store.path_of("app:1"), dir.path().join("copy.rkw")).unwrap();
+    let mut listed = keys(&Listing::of(dir.path(), None).unwrap());
+    listed.sort();
+    assert_eq!(listed, [("app:1".to_string(), 7), ("copy".to_string(), 7)]);
+    for (key, _) in listed {
+        assert_eq!(store.find(Some(&key)).unwrap().recorded_at, 7);
+    }
+}

@@ -355,6 +355,14 @@ impl Store {
         runs.iter().find(|run| run.name(&runs) == name).cloned()
     }
 
+    /// The newest run of a record's key with the selector that means it, if it is newer than the record.
+    pub fn newer_run(&self, record: &Record) -> Option<(String, Run)> {
+        let runs = self.runs(&record.key);
+        let run =
+            newest(runs.iter()).filter(|run| run.standing.recorded_at > record.recorded_at)?;
+        Some((format!("{}@{}", record.key, run.name(&runs)), run.clone()))
+    }
+
     /// Removes all runs of the record in a file of the store.
     pub(super) fn forget_runs(&self, path: &Path) {
         // What is left is found again under its key.

@@ -6,7 +6,8 @@ use crate::base::named_enum::named_enum;
 
 named_enum! {
     /// How much of a run is in its record. The name is that in listings and file names.
-    #[derive(PartialOrd, Ord)]
+    #[derive(PartialOrd, Ord, serde::Serialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum Completeness, "completeness" {
         /// Rows of some tasks are missing.
         Partial = "partial",

@@ -4,7 +4,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file;
 use crate::formats;
 use crate::matrix::{CommMatrix, Kind};
-use crate::store::{self, Launch, LaunchMode, Record, Store, Verdict};
+use crate::store::{self, Launch, LaunchMode, Record, Run, Store, Verdict};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +61,15 @@ impl SelectArgs {
     pub(in crate::cli) fn record_in_whole_bytes(&self) -> Result<Record> {
         let record = self.record()?;
         Ok(Record { matrix: record.matrix.in_whole_bytes(), ..record })
+    }
+
+    /// A newer run of a record in use, with the selector that means it. `None` for files, and for records that are not
+    /// in use.
+    pub(in crate::cli) fn newer_run(&self, record: &Record) -> Option<(String, Run)> {
+        let store = self.store.open().ok()?;
+        let is_asked = self.selector.as_deref().is_none_or(|text| record.key.starts_with(text));
+        let in_use = || store.path_of(&record.key).exists();
+        (is_asked && in_use()).then(|| store.newer_run(record)).flatten()
     }
 
     /// The verdicts on the program of a record; empty if the program is not known.

@@ -252,6 +252,7 @@ struct ListedRun {
 impl ListedRun {
     /// The records of a key that are not in use, the newest first.
     fn of(store: &Store, key: &str) -> Vec<ListedRun> {
+        store.apply_failures(key);
         let (runs, chosen) = (store.runs(key), store.chosen_run(key));
         let listed = |run: &Run| {
             let name = run.name(&runs);

@@ -52,8 +52,9 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let record = self.select.record_in_whole_bytes()?;
-        let summary =
-            Summary::new(&record, self.kind.kinds()).with_checks(&self.select.verdicts(&record));
+        let summary = Summary::new(&record, self.kind.kinds())
+            .with_checks(&self.select.verdicts(&record))
+            .with_newer(self.select.newer_run(&record), &record);
         if self.json {
             output::print_json(&summary)?;
             return Ok(Exit::Done);

@@ -9,7 +9,7 @@ pub use ranking::{Pair, Sender, top_pairs};
 
 use crate::decide::LaunchTimes;
 use crate::matrix::{Kind, SparseMatrix, Traffic};
-use crate::store::{LaunchMode, Record, Verdict};
+use crate::store::{Completeness, LaunchMode, Record, Run, Standing, Verdict};
 use ranking::top_senders;
 use serde::Serialize;
 
@@ -49,6 +49,10 @@ pub struct Summary {
     pub process_of_task: Vec<u32>,
     /// The decision about the ranks, in words.
     pub decision: String,
+    /// How the launch ended, in words; empty if it came to its end.
+    pub ended: String,
+    /// A newer launch of the program whose record is not in use; `None` without one, or if it was not looked for.
+    pub newer: Option<Newer>,
     /// Tasks whose rows are missing, ascending.
     pub missing_tasks: Vec<u32>,
     /// The missing parts of the record, in words.
@@ -95,6 +99,21 @@ pub struct Summary {
     pub top_senders: Vec<Sender>,
     /// The pairs (both directions added up) with most traffic.
     pub top_pairs: Vec<Pair>,
+}
+
+/// A newer launch of the program whose record is not in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Newer {
+    /// The name by which commands accept its record.
+    pub selector: String,
+    /// Seconds since 1970-01-01 UTC.
+    pub recorded_at: u64,
+    /// How much of the launch is in its record.
+    pub state: Completeness,
+    /// Bytes that were sent.
+    pub total_bytes: u64,
+    /// True if it had other arguments or another MPI library.
+    pub is_of_other_kind: bool,
 }
 
 /// A verdict of `rankweave check`, or of a launch.
@@ -177,6 +196,8 @@ impl Summary {
             reordered: launch.is_reordered(),
             process_of_task: launch.process_of_task.clone(),
             decision: launch.decision.clone(),
+            ended: unfinished.how,
+            newer: None,
             missing_tasks: unfinished.missing,
             lacks: unfinished.lacks,
             predicted,
@@ -200,6 +221,19 @@ impl Summary {
             top_senders: top_senders(&matrix, TOP),
             top_pairs: top_pairs(&matrix, TOP, &nodes_of(true)),
         }
+    }
+
+    /// Adds a newer launch whose record is not in use, with the selector that means it.
+    #[must_use]
+    pub fn with_newer(mut self, newer: Option<(String, Run)>, record: &Record) -> Self {
+        self.newer = newer.map(|(selector, run)| Newer {
+            selector,
+            recorded_at: run.standing.recorded_at,
+            state: run.standing.completeness,
+            total_bytes: run.standing.bytes,
+            is_of_other_kind: run.standing.kind != Standing::of(record).kind,
+        });
+        self
     }
 
     /// Adds the verdicts on the program.
@@ -365,6 +399,45 @@ mod tests {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert_eq!(summary.past_seconds_reordered, [7.0, 7.1]);
+    }
+
+    #[test]
+    fn early_ends_and_newer_launches_are_told() {
+        use crate::store::Unfinished;
+        let mut record = record();
+        let how = "the program ended with exit code 3".to_string();
+        record.unfinished = Some(Unfinished { how: how.clone(), ..Unfinished::default() });
+        let standing = Standing {
+            kind: Standing::of(&record).kind,
+            completeness: Completeness::Whole,
+            bytes: 40,
+            pairs: 1,
+            recorded_at: 1_700_000_001,
+        };
+        let newer = |standing| {
+            let run = Run { path: "run.rkw".into(), standing };
+            Summary::new(&record, &Kind::ALL).with_newer(Some(("app@1".into(), run)), &record)
+        };
+        let summary = newer(standing);
+        assert_eq!(
+            (summary.ended.as_str(), summary.newer.as_ref().unwrap().total_bytes),
+            (how.as_str(), 40)
+        );
+        let text = summary.text();
+        assert!(text.contains("ended       early: the program ended with exit code 3"), "{text}");
+        let line = "22:13 UTC, 40 B sent; its record is not in use: rankweave show app@1";
+        assert!(text.contains(line), "{text}");
+        let other = newer(Standing {
+            kind: standing.kind + 1,
+            completeness: Completeness::Interrupted,
+            ..standing
+        });
+        let line = "UTC, with other arguments or another MPI, ended early, 40 B sent;";
+        assert!(other.text().contains(line), "{}", other.text());
+        // The decision of a recovered record says how it ended.
+        record.launch.decision = format!("recovered: {how}");
+        let text = Summary::new(&record, &Kind::ALL).text();
+        assert!(!text.contains("  ended ") && !text.contains("  newer "), "{text}");
     }
 
     #[test]

@@ -1,12 +1,28 @@
 //! The figures of a record for people: a few lines of text.
 
-use super::{Amount, KindSummary, RailSummary, Summary};
+use super::{Amount, KindSummary, Newer, RailSummary, Summary};
 use crate::base::nouns::{counted, noun};
 use crate::report::units;
-use crate::store::LaunchMode;
+use crate::store::{Completeness, LaunchMode};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::{Result, Write};
+
+/// A newer launch whose record is not in use, in words.
+fn newer_words(newer: &Newer) -> String {
+    let other = if newer.is_of_other_kind { ", with other arguments or another MPI" } else { "" };
+    let state = match newer.state {
+        Completeness::Whole => "",
+        Completeness::Interrupted => ", ended early",
+        Completeness::Partial => ", rows are missing",
+    };
+    format!(
+        "a launch of {}{other}{state}, {} sent; its record is not in use: rankweave show {}",
+        units::time(newer.recorded_at),
+        units::bytes(newer.total_bytes),
+        units::printable(&newer.selector)
+    )
+}
 
 impl Summary {
     /// The figures as text of a few lines, ending in a newline.
@@ -52,6 +68,11 @@ impl Summary {
         if !self.decision.is_empty() {
             lines.push(("decision", p(&self.decision)));
         }
+        // The decision of a recovered record says it.
+        if !self.ended.is_empty() && !self.decision.contains(&self.ended) {
+            lines.push(("ended", format!("early: {}", p(&self.ended))));
+        }
+        lines.extend(self.newer.as_ref().map(|newer| ("newer", newer_words(newer))));
         if !self.lacks.is_empty() {
             lines.push(("missing", p(&self.lacks.join(", "))));
         }
