@@ -55,6 +55,9 @@ pub struct Facts {
     pub constructors: bool,
     /// The file of another tool that takes calls before this library.
     pub overtaken_by: Option<String>,
+    /// The file of a library of the program that calls MPI functions under their profiling names (`PMPI_X`). Its calls would
+    /// see the launcher's ranks.
+    pub direct_caller: Option<String>,
     /// What the processes have in common.
     pub processes: Processes,
     /// There is a store for the record.
@@ -117,6 +120,7 @@ impl Known {
             listed: listed(settings, &program),
             constructors: settings.constructors,
             overtaken_by: overtaken_by.map(str::to_string),
+            direct_caller: None,
             processes,
             has_store: storage.store().is_some(),
             has_matrix: fitting.is_some(),
@@ -137,6 +141,19 @@ impl Known {
     pub fn with_placed(mut self, placed: Option<PlacedRanks>, tasks: usize) -> Known {
         self.placed = placed.filter(|p| p.ranks() == tasks && !self.facts.processes.spawned);
         self.facts.placed = self.placed.is_some();
+        self
+    }
+
+    /// Adds the library that calls MPI functions under their profiling names. It is searched for if the ranks may change.
+    #[must_use]
+    pub fn with_direct_caller(mut self, find: impl FnOnce() -> Option<String>) -> Known {
+        let facts = &mut self.facts;
+        let may_move = match facts.mode {
+            Mode::Shuffle => true,
+            Mode::Auto | Mode::Reorder => facts.has_matrix && !facts.placed,
+            Mode::Record | Mode::Off => false,
+        };
+        facts.direct_caller = may_move.then(find).flatten();
         self
     }
 }

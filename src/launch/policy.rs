@@ -58,6 +58,8 @@ pub enum Reason {
     Shuffles,
     /// Another tool, in this file, takes calls before they reach this library.
     Overtaken(String),
+    /// A library of the program, in this file, calls MPI functions under their profiling names.
+    CallsDirectly(String),
     /// Not all calls of the program reach this library.
     CallsUnseen,
     /// Another MPI program started the processes.
@@ -102,6 +104,9 @@ impl Policy {
             | Reason::HasMatrix => return String::new(),
             Reason::Shuffles => return format!("shuffled with seed {}", self.seed),
             Reason::Overtaken(_) => "another tool receives MPI calls before rankweave",
+            Reason::CallsDirectly(library) => {
+                return kept(&format!("{library} calls functions PMPI_…"));
+            }
             Reason::CallsUnseen => "not all MPI calls reach rankweave",
             Reason::Spawned => "another MPI program started the processes",
             Reason::DifferentPrograms => "the processes run different programs",
@@ -158,6 +163,12 @@ impl Policy {
             .advice(
                 "start the job with `rankweave run`, or this library as the first in LD_PRELOAD",
             ),
+            Reason::CallsDirectly(library) => Message::new(format!(
+                "{library} calls MPI functions by their names PMPI_…, which do not lead to this library; with a new \
+                 rank order it would see other ranks than the program"
+            ))
+            .meaning(KEEPS)
+            .advice("`rankweave run --place launcher` gives all parts of a program the same ranks"),
             Reason::CallsUnseen => Message::new(
                 "the program loads its MPI library by itself, and not all of its MPI calls reach \
                  this library",
@@ -234,7 +245,7 @@ fn obstacle(facts: &Facts) -> Option<Reason> {
     } else if !processes.one_program {
         Some(Reason::DifferentPrograms)
     } else {
-        None
+        facts.direct_caller.clone().map(Reason::CallsDirectly)
     }
 }
 
@@ -281,6 +292,7 @@ mod tests {
             listed: UserList::Neither,
             constructors: true,
             overtaken_by: None,
+            direct_caller: None,
             processes: Processes { complete: true, one_program: true, spawned: false },
             has_store: true,
             has_matrix: true,
@@ -381,6 +393,11 @@ mod tests {
                 after(|f| f.overtaken_by = Some(tool.into())),
                 Reason::Overtaken(tool.into()),
                 NewRanks::Plain,
+            ),
+            (
+                after(|f| f.direct_caller = Some(tool.into())),
+                Reason::CallsDirectly(tool.into()),
+                NewRanks::Map,
             ),
             (after(|f| f.processes.complete = false), Reason::CallsUnseen, NewRanks::Plain),
             (after(|f| f.processes.spawned = true), Reason::Spawned, NewRanks::Map),

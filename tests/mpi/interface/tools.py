@@ -5,6 +5,9 @@ is in front, it passes each call on to the tool (by itself, or with RANKWEAVE_CH
 everything, also with permuted ranks. If the tool is in front, the library does not see its calls. It
 then does not reorder, whatever the settings are, and says so if it sees the start of the job.
 `rankweave run` puts the library in front.
+
+A library that calls `PMPI_X` without being such a tool would see the launcher's ranks in a launch with another rank order.
+Such a program keeps the launcher's order, and one line says why.
 """
 
 import os
@@ -27,7 +30,34 @@ def build(stack, work, *flags):
     return target, done.stderr if done.returncode else None
 
 
+def direct(tool, results, stack, work):
+    """A library of the program that calls functions under their profiling names."""
+    for source in ("direct.c", "libdirect.c"):
+        problem = stack.build(source)
+        if problem:
+            results.add(f"{stack.name} compiles {source}", [problem])
+            return
+    for mode in ("record", "shuffle"):
+        store = os.path.join(work, f"direct-{stack.name}-{mode}")
+        settings = {"LD_PRELOAD": tool.library, "RANKWEAVE_STORE": store, "RANKWEAVE_MODE": mode,
+                    "RANKWEAVE_FIX": "none", "RANKWEAVE_SEED": "2"}
+        command = stack.launch(NP, settings, [stack.program("direct.c")])
+        outcome = stacks.execute(command, stack.environment())
+        outcome.command = shlex.join(command)
+        problems, said = [], own_lines(outcome.err)
+        if (outcome.code, outcome.out) != (0, "ok direct\n"):
+            problems.append(f"code {outcome.code}, output {outcome.out!r}")
+        line = "libdirect.so calls MPI functions by their names PMPI_"
+        if len(said) != (mode == "shuffle") or said and line not in said[0]:
+            problems.append(f"standard error: {said[:3]}")
+        path = tool.stored(store)
+        text = expected.difference(tool.matrix(path, "p2p"), expected.ring(NP, 4, 1)) if path else "nothing was stored"
+        problems += [f"matrix: {text}"] if text else []
+        results.add(f"{stack.name} library with PMPI calls, {mode}", problems, outcome)
+
+
 def beside(tool, results, stack, work):
+    direct(tool, results, stack, work)
     if stack.name not in ("openmpi4", "openmpi5", "mpich4", "mpich43", "mpich5"):
         return
     other, problem = build(stack, work)

@@ -1,7 +1,7 @@
 //! Registers the functions of the entry points that lower folders call. This happens before the first call
 //! passes through an entry point.
 
-use crate::entry::{internal_calls, levels, slots, visibility};
+use crate::entry::{direct_calls, internal_calls, levels, slots, visibility};
 use crate::job::hooks::{ENTRIES, Entries};
 use crate::job::start;
 use crate::record::counters::LATE_START;
@@ -16,6 +16,14 @@ pub fn register() {
         redirect: internal_calls::redirect,
         excess: visibility::excess,
         overtaken: visibility::overtaken,
+        direct_caller,
         complete: visibility::complete,
     });
+}
+
+/// See [`direct_calls::direct_caller`].
+fn direct_caller() -> Option<String> {
+    let functions = visibility::c_functions();
+    let names: Vec<_> = functions.iter().map(|&(name, _, _)| name).collect();
+    direct_calls::direct_caller(&names)
 }

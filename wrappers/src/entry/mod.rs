@@ -10,6 +10,7 @@ pub mod attributes;
 pub mod communicators;
 pub mod constructors;
 pub mod datatypes;
+mod direct_calls;
 pub mod error_handlers;
 pub mod fast_send;
 pub mod fortran;

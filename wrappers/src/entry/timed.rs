@@ -49,6 +49,12 @@ pub fn wraps(profiling: &[u8]) -> bool {
     (0..C_COUNT).any(|index| !is_only_timed(index) && is(index))
 }
 
+/// As [`wraps`], for a name in which letters may have another case and that ends without what compilers of Fortran add.
+pub fn wraps_in_fortran(profiling: &[u8]) -> bool {
+    let is = |index| real_name(index, false).to_bytes().eq_ignore_ascii_case(profiling);
+    (0..C_COUNT).any(|index| !is_only_timed(index) && is(index))
+}
+
 /// The address that the slot holds while its calls are not timed; null if it was not resolved yet.
 #[inline]
 pub fn base(index: usize) -> *const () {

@@ -18,7 +18,9 @@
 //! Limits: nothing is known of Fortran functions newer than MPI-3.1 before libmpi is mapped.
 
 use crate::entry::next::C_COUNT;
-use crate::entry::{library_symbols, names, real_functions, slots, timed, weak_references};
+use crate::entry::{
+    direct_calls, library_symbols, names, real_functions, slots, timed, weak_references,
+};
 use crate::mpi::library;
 use crate::sys::elf::{
     Object, defined, definers, for_each_object, may_have_mpi, page, range_of, with_any,
@@ -99,8 +101,7 @@ pub fn excess() -> Option<String> {
 pub fn overtaken() -> Option<&'static str> {
     static ANSWER: OnceLock<Option<String>> = OnceLock::new();
     let answer = ANSWER.get_or_init(|| {
-        let program =
-            || weak_references::program_profiles().then(|| "the program itself".to_string());
+        let program = || direct_calls::program_profiles().then(|| "the program itself".to_string());
         Symbols::own()?.overtaken().or_else(program)
     });
     answer.as_deref()
@@ -223,7 +224,7 @@ impl Symbols {
     }
 
     /// File of another object that comes before this library and defines one of its entry points. A profiling
-    /// layer that is linked into the program is found by [`weak_references::program_profiles`].
+    /// layer that is linked into the program is found by [`direct_calls::program_profiles`].
     fn overtaken(&self) -> Option<String> {
         let wraps = |i: &usize| self.entry(*i).is_some_and(|entry| !timed::is_only_timed(entry));
         let entries = || (1..self.count).filter(wraps);

@@ -29,23 +29,3 @@ pub fn take_back(hidden: &[usize]) {
         true
     });
 }
-
-/// True if the executable itself refers to a `PMPI_X` that this library wraps as `MPI_X`. A profiling layer is
-/// then linked into the executable, and this library does not see the calls that it receives.
-pub fn program_profiles() -> bool {
-    let mut found = false;
-    for_each_object(|info| {
-        // SAFETY: a mapped object, which stays so during the visit.
-        unsafe {
-            found = Object::of(info).is_some_and(|program| {
-                program.references().any(|r| {
-                    let name = r.name.to_bytes();
-                    !r.defined && name.starts_with(b"PMPI_") && crate::entry::timed::wraps(name)
-                })
-            });
-        }
-        // The first object is the program.
-        false
-    });
-    found
-}

@@ -26,6 +26,8 @@ pub struct Entries {
     pub excess: fn() -> Option<String>,
     /// The file of another tool that receives calls before this library.
     pub overtaken: fn() -> Option<&'static str>,
+    /// The file of a library that calls MPI functions under their profiling names.
+    pub direct_caller: fn() -> Option<String>,
     /// Whether this library sees all calls of the program.
     pub complete: fn() -> bool,
 }
@@ -55,6 +57,11 @@ pub fn excess() -> Option<String> {
 /// See [`Entries::overtaken`].
 pub fn overtaken() -> Option<&'static str> {
     ENTRIES.get().and_then(|entries| (entries.overtaken)())
+}
+
+/// See [`Entries::direct_caller`].
+pub fn direct_caller() -> Option<String> {
+    ENTRIES.get().and_then(|entries| (entries.direct_caller)())
 }
 
 /// See [`Entries::complete`].

@@ -101,7 +101,7 @@ fn reason<A: Abi>(
         None => None,
     };
     let known = Known::read(settings, program, store, tasks, processes, overtaken_by);
-    let mut known = known.with_placed(placed, tasks);
+    let mut known = known.with_placed(placed, tasks).with_direct_caller(hooks::direct_caller);
     say(known.message.take());
     let policy = Policy::of(&known.facts);
     say(policy.messages());
