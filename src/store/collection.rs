@@ -2,8 +2,9 @@
 
 use super::Store;
 use super::access::{unreadable, unwritable};
-use super::directory::{ENDING, is_older, is_stale};
+use super::directory::{is_older, is_stale};
 use super::entry::Entry;
+use super::file_name::ENDING;
 use super::others::check_folder;
 use super::spill;
 use crate::base::error::{Error, Result};

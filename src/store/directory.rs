@@ -6,6 +6,7 @@
 
 use super::access::{unreadable, unwritable};
 use super::entry::Entry;
+use super::file_name::{ENDING, file_name};
 use super::history::{Past, joined};
 use super::others::read_stored;
 use super::record_format::{encode_with, read_file};
@@ -22,10 +23,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Ending of record files.
-pub(super) const ENDING: &str = ".rkw";
-/// Longest file name without ending; above, the name is cut and a hash added.
-const LONGEST_NAME: usize = 160;
 /// Age above which the leftover of an interrupted save is removed.
 const STALE: Duration = Duration::from_secs(24 * 3600);
 
@@ -436,31 +433,6 @@ pub(super) fn write_new(path: &Path, bytes: &[u8], wait: bool) -> std::io::Resul
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error()),
     }
-}
-
-/// The file name of a key: letters, digits and `._+-` as they are, every other byte as `%XX`, so
-/// that no key leaves the directory and no two share a file.
-pub(super) fn file_name(key: &str) -> String {
-    let mut name = String::new();
-    for (k, &byte) in key.as_bytes().iter().enumerate() {
-        let plain =
-            byte.is_ascii_alphanumeric() || b"_+-".contains(&byte) || (byte == b'.' && k > 0);
-        if plain {
-            name.push(byte as char);
-        } else {
-            name.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    if name.is_empty() {
-        name.push('%');
-    }
-    if name.len() > LONGEST_NAME {
-        name.truncate(LONGEST_NAME - 20);
-        let low = crc32fast::hash(key.as_bytes());
-        let high = crc32fast::hash(format!("{low:08x}{key}").as_bytes());
-        name.push_str(&format!("~{high:08x}{low:08x}"));
-    }
-    name + ENDING
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a listing of the store says of one file: the beginning of its record, or why it cannot be read.
 
-use super::directory::{ENDING, file_name};
+use super::file_name::{ENDING, file_name};
 use super::others::read_stored_head;
 use crate::base::error::Error;
 use std::fs;

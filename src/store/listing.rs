@@ -8,8 +8,9 @@
 //! A kept list that is damaged, of another version or of another user counts as absent. Small stores have none.
 
 use super::access::unreadable;
-use super::directory::{ENDING, Store};
+use super::directory::Store;
 use super::entry::Entry;
+use super::file_name::ENDING;
 use super::record_format::{open_sealed, read_sealed, seal};
 use crate::base::clock::since_1970;
 use crate::base::error::Result;

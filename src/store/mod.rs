@@ -22,6 +22,7 @@ mod devices;
 mod directory;
 mod entry;
 mod failed_run;
+mod file_name;
 mod fitting;
 mod history;
 mod identity;

@@ -14,7 +14,8 @@
 //! the one in use, and removes a file only if there is a better one of its kind.
 
 use super::access::unwritable;
-use super::directory::{file_name, temporary, write_new};
+use super::directory::{temporary, write_new};
+use super::file_name::file_name;
 use super::others::check_folder;
 use super::record_format::encode_with;
 use super::standing::{Completeness, Standing};
