@@ -36,5 +36,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("{count} problems, {violations} violations, {refused} refused");
-    small::report()
+    small::report()?;
+    match violations + refused {
+        0 => Ok(()),
+        wrong => Err(format!("{wrong} of {count} problems are wrong").into()),
+    }
 }
