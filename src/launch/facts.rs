@@ -80,6 +80,15 @@ impl Facts {
     pub fn is_left_to_us(&self) -> bool {
         self.mode == Mode::Auto && self.listed != UserList::Allowed
     }
+
+    /// True if the processes would take over each other's tasks, unless something speaks against it.
+    pub fn would_move(&self) -> bool {
+        match self.mode {
+            Mode::Shuffle => true,
+            Mode::Record => false,
+            Mode::Auto | Mode::Reorder | Mode::Off => self.has_matrix,
+        }
+    }
 }
 
 /// The facts, with the data from the store that belong to them.
@@ -147,13 +156,7 @@ impl Known {
     /// Adds the library that calls MPI functions under their profiling names. It is searched for if the ranks may change.
     #[must_use]
     pub fn with_direct_caller(mut self, find: impl FnOnce() -> Option<String>) -> Known {
-        let facts = &mut self.facts;
-        let may_move = match facts.mode {
-            Mode::Shuffle => true,
-            Mode::Auto | Mode::Reorder => facts.has_matrix && !facts.placed,
-            Mode::Record | Mode::Off => false,
-        };
-        facts.direct_caller = may_move.then(find).flatten();
+        self.facts.direct_caller = self.facts.would_move().then(find).flatten();
         self
     }
 }

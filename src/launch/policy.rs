@@ -168,7 +168,9 @@ impl Policy {
                  rank order it would see other ranks than the program"
             ))
             .meaning(KEEPS)
-            .advice("`rankweave run --place launcher` gives all parts of a program the same ranks"),
+            .advice(
+                "start it with `rankweave run --place launcher`, which gives all parts of the program the same ranks",
+            ),
             Reason::CallsUnseen => Message::new(
                 "the program loads its MPI library by itself, and not all of its MPI calls reach \
                  this library",
@@ -213,13 +215,8 @@ fn world(facts: &Facts) -> (Action, Reason) {
     if facts.placed && matches!(facts.mode, Mode::Auto | Mode::Reorder) {
         return (Action::Record, Reason::Placed);
     }
-    let would_move = match facts.mode {
-        Mode::Shuffle => true,
-        Mode::Record => false,
-        Mode::Auto | Mode::Reorder | Mode::Off => facts.has_matrix,
-    };
     let asks = matches!(facts.mode, Mode::Auto | Mode::Reorder);
-    let obstacle = would_move.then(|| obstacle(facts)).flatten();
+    let obstacle = facts.would_move().then(|| obstacle(facts)).flatten();
     let objection = || asks.then(|| objection(facts)).flatten();
     if let Some(reason) = obstacle.or_else(objection) {
         return (Action::Record, reason);

@@ -149,7 +149,13 @@ fn dynamic_linker(image: &Image, found: &mut Vec<Finding>) {
 /// Looks for calls of the profiling interface by the program itself.
 fn own_profiling_layer(image: &Image, found: &mut Vec<Finding>) {
     let names = image.undefined.iter().map(|symbol| symbol.name.as_str());
-    let is_own = |name: &&str| name.strip_prefix('P').is_some_and(|n| is_c_function(n.as_bytes()));
+    let is_of_fortran = |name: &str| {
+        name.ends_with('_')
+            && name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("pmpi_"))
+    };
+    let is_own = |name: &&str| {
+        is_of_fortran(name) || name.strip_prefix('P').is_some_and(|n| is_c_function(n.as_bytes()))
+    };
     let own: Vec<&str> = names.filter(is_own).collect();
     if let Some(first) = own.first() {
         let text = format!(

@@ -4,7 +4,7 @@ journal, so that a run that was interrupted can be continued.
 A job is noted when all its checks have passed. What failed, and what was running when the run ended, is run again. A
 journal is of one library, one command, one state of the tests and one choice of options: its file is named after them.
 
-Limit: it does not depend on the MPI libraries of the machine.
+Limit: a change of the MPI libraries of the machine is not noticed.
 """
 
 import concurrent.futures

@@ -71,15 +71,12 @@ unsafe fn profiles(object: &Object) -> bool {
 
 /// Whether this is a profiling name, in C or Fortran, of a function that this library wraps.
 fn is_wrapped(name: &[u8]) -> bool {
-    if name.starts_with(b"PMPI_") && timed::wraps(name) {
-        return true;
-    }
     if !name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"pmpi_")) {
         return false;
     }
     let bare = name.strip_suffix(b"__").or_else(|| name.strip_suffix(b"_")).unwrap_or(name);
     let bare = bare.strip_suffix(b"_f08ts").or_else(|| bare.strip_suffix(b"_f08")).unwrap_or(bare);
-    timed::wraps_in_fortran(bare)
+    timed::wraps(bare)
 }
 
 #[cfg(test)]

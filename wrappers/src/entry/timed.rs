@@ -43,14 +43,9 @@ pub fn words_on_stack(index: usize) -> u64 {
     u64::from(TIMED[index] & 127).saturating_sub(1)
 }
 
-/// True if a C entry point wraps the function with this profiling name, and not only to time it.
+/// True if a C entry point wraps the function with this profiling name, and not only to time it. Letters may have another case,
+/// as in names of Fortran.
 pub fn wraps(profiling: &[u8]) -> bool {
-    let is = |index| real_name(index, false).to_bytes() == profiling;
-    (0..C_COUNT).any(|index| !is_only_timed(index) && is(index))
-}
-
-/// As [`wraps`], for a name in which letters may have another case and that ends without what compilers of Fortran add.
-pub fn wraps_in_fortran(profiling: &[u8]) -> bool {
     let is = |index| real_name(index, false).to_bytes().eq_ignore_ascii_case(profiling);
     (0..C_COUNT).any(|index| !is_only_timed(index) && is(index))
 }
