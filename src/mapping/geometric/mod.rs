@@ -1,14 +1,18 @@
 //! Geometry: recognises grids in the affinity graph, for every numbering of the tasks, and places them as
 //! blocks.
 
+mod axis_edges;
 mod boxes;
 mod detect;
 mod embed;
 mod folding;
+mod growth;
 mod line_layout;
 mod lines;
 mod lines_on_grid;
+mod near_grid;
 mod part;
+mod recognise;
 mod shape;
 mod shells;
 mod sides;
@@ -21,6 +25,7 @@ pub(crate) use embed::place_on_grid;
 pub(crate) use folding::fold_on_grid;
 pub(crate) use lines::{are_even, detect_lines};
 pub(crate) use lines_on_grid::lines_on_grid;
+pub(crate) use recognise::{Recognised, recognise};
 pub(crate) use shape::GridShape;
 pub(crate) use sides::best_sides;
 pub(crate) use slabs::place_in_slabs;

@@ -12,7 +12,7 @@ use crate::base::error::Result;
 use crate::base::permutation::identity;
 use crate::base::sorting::Arrange;
 use crate::mapping::engine::{Csr, Scale};
-use crate::mapping::geometric::detect;
+use crate::mapping::geometric::recognise;
 use crate::mapping::{Budget, Outcome, Problem};
 use crate::topology::Grid;
 use std::cmp::Reverse;
@@ -47,8 +47,8 @@ impl<'a> Job<'a> {
             (grid.dims().to_vec(), (0..n).map(|t| grid.coordinates(t).to_vec()).collect())
         } else {
             let csr = Csr::from_graph(graph, Scale::new(graph.total_weight().max(1), 1));
-            let shape =
-                detect(&csr).ok_or_else(|| needs("tasks that form a grid of two or more"))?;
+            let grid = recognise(&csr);
+            let shape = grid.ok_or_else(|| needs("tasks that form a grid of two or more"))?.shape;
             let point = |t: usize| shape.coordinates.iter().map(|x| x[t]).collect();
             let tasks = (0..n).map(point).collect();
             (shape.dims, tasks)

@@ -3,7 +3,7 @@
 use super::candidate::{Candidate, Origin};
 use super::{Effort, Metric};
 use crate::mapping::engine::Prepared;
-use crate::mapping::geometric::{GridShape, detect};
+use crate::mapping::geometric::{Recognised, recognise};
 use crate::mapping::{Budget, Preset};
 
 /// A source of candidates. [`super::generators::GIVEN_ORDER`] is the template for a new one.
@@ -23,8 +23,8 @@ pub(super) struct Offers<'a, 'p, 'q> {
     pub(super) budget: &'a Budget,
     /// The preset that the generators are asked for.
     pub(super) preset: Preset,
-    /// The grid that the tasks form, if one is recognised.
-    pub(super) detected: Option<GridShape>,
+    /// The grid that the tasks form, if one is recognised. A few edges may not belong to it.
+    pub(super) detected: Option<Recognised>,
     /// The tasks form a grid, and boxes of it cost about as little as any parts could.
     pub(super) has_good_boxes: bool,
     pub(super) effort: Effort,
@@ -42,7 +42,7 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
             prepared,
             budget,
             preset,
-            detected: detect(&prepared.graph),
+            detected: recognise(&prepared.graph),
             has_good_boxes: false,
             effort: effort(prepared, preset),
             list: Vec::new(),
@@ -78,14 +78,20 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
         self.list.iter().any(|c| self.prepared.is_least(self.prepared.cost(&c.place_of)))
     }
 
+    /// True if the shape of the grid tells all about the tasks, if there is one.
+    pub(super) fn are_exact(&self) -> bool {
+        self.detected.as_ref().is_none_or(Recognised::is_exact)
+    }
+
     /// True on a tree if a search takes a few milliseconds only, or if the tasks form a grid with diagonals: boxes are
     /// seldom the best for such a grid.
     pub(super) fn are_worth_a_search(&self) -> bool {
         /// Tasks up to which a search takes so long. Where no boxes are good, it may take twice as long.
         const FEW: usize = 512;
         let graph = &self.prepared.graph;
-        let has_diagonals =
-            |shape: &GridShape| graph.arcs.len() > 2 * shape.dims.len() * graph.len();
+        let has_diagonals = |grid: &Recognised| {
+            grid.pattern(graph).arcs.len() > 2 * grid.shape.dims.len() * graph.len()
+        };
         let few = if self.has_good_boxes { FEW } else { 2 * FEW };
         let by_shape = graph.len() <= few || self.detected.as_ref().is_some_and(has_diagonals);
         self.prepared.tree.is_some() && by_shape

@@ -60,7 +60,8 @@ impl<'a, 'p, 'q> Candidates<'a, 'p, 'q> {
         let many = offers.prepared.graph.len() > 4096;
         let fast = many || (preset == Preset::Fast && !offers.are_worth_a_search());
         let by_shape = offers.list.len();
-        if self.reached || (by_shape > 0 && fast && !offers.are_beaten_by_stencil()) {
+        let by_shape_alone = by_shape > 0 && offers.are_exact();
+        if self.reached || (by_shape_alone && fast && !offers.are_beaten_by_stencil()) {
             return (offers.list.clone(), offers.effort);
         }
         match &self.by_other_shape {
@@ -84,8 +85,8 @@ const GRID_IN_BOXES: Generator = Generator {
     applies: |offers| offers.detected.is_some() && offers.prepared.tree.is_some(),
     candidate: |name, offers| {
         let prepared = offers.prepared;
-        let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
-        let boxed = place_on_tree(&prepared.graph, shape, tree)?;
+        let (grid, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
+        let boxed = place_on_tree(grid.pattern(&prepared.graph), &grid.shape, tree)?;
         offers.has_good_boxes = boxed.good;
         Some(Candidate::new(name, places_on_tree(prepared, tree, boxed.position_of)))
     },
@@ -97,8 +98,9 @@ const GRID_IN_SLABS: Generator = Generator {
     applies: |offers| (GRID_IN_BOXES.applies)(offers) && !offers.has_good_boxes,
     candidate: |name, offers| {
         let prepared = offers.prepared;
-        let (shape, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
-        let sorted = place_in_slabs(&prepared.graph, shape, tree, offers.budget, true)?;
+        let (grid, tree) = (offers.detected.as_ref()?, prepared.tree.as_ref()?);
+        let pattern = grid.pattern(&prepared.graph);
+        let sorted = place_in_slabs(pattern, &grid.shape, tree, offers.budget, true)?;
         Some(Candidate::new(name, places_on_tree(prepared, tree, sorted)))
     },
 };
@@ -111,7 +113,7 @@ const GRID_ON_GRID: Generator = Generator {
         offers.detected.is_some() && full
     },
     candidate: |name, offers| {
-        let place_of = on_grid(offers.prepared, offers.detected.as_ref()?)?;
+        let place_of = on_grid(offers.prepared, &offers.detected.as_ref()?.shape)?;
         Some(Candidate::new(name, place_of))
     },
 };
@@ -122,7 +124,8 @@ const STENCIL: Generator = Generator {
     applies: |_| true,
     candidate: |_, offers| {
         let boxes = !offers.list.is_empty();
-        let best = stencil::best(offers.prepared, offers.detected.as_ref(), boxes, offers.budget);
+        let shape = offers.detected.as_ref().map(|grid| &grid.shape);
+        let best = stencil::best(offers.prepared, shape, boxes, offers.budget);
         best.map(|(name, place_of)| Candidate {
             origin: Origin::Stencil,
             ..Candidate::new(name, place_of)

@@ -4,7 +4,9 @@
 use crate::mapping::Budget;
 use crate::mapping::blocks::{BlockEffort, TaskNumbers, parts_of_line, place_in_blocks};
 use crate::mapping::engine::{Prepared, Scale, TreePlaces, align_grid};
-use crate::mapping::geometric::{GridShape, fold_on_grid, lines_on_grid, place_on_grid};
+use crate::mapping::geometric::{
+    GridShape, Recognised, fold_on_grid, lines_on_grid, place_on_grid,
+};
 use crate::mapping::multisection::{BisectEffort, Bisector, multisect};
 use crate::topology::{Grid, Topology, Tree};
 
@@ -19,8 +21,9 @@ pub(super) fn on_grid(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<
 
 /// The place of every vertex by the best folding of the task grid; `None` where the places are no box of a grid,
 /// one each, or no folding fits.
-pub(super) fn folded(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<Vec<u32>> {
-    placed(prepared, |machine| fold_on_grid(&prepared.graph, shape, machine))
+pub(super) fn folded(prepared: &Prepared<'_, '_>, grid: &Recognised) -> Option<Vec<u32>> {
+    let pattern = grid.pattern(&prepared.graph);
+    placed(prepared, |machine| fold_on_grid(pattern, &grid.shape, machine))
 }
 
 /// The place of every vertex of a grid of lines by the best nested digits; `None` where the places are no box of a grid,
@@ -33,13 +36,13 @@ pub(super) fn lines_in_digits(prepared: &Prepared<'_, '_>, shape: &GridShape) ->
 /// places are no box of a grid, one each, or more than the tasks.
 pub(super) fn in_blocks(
     prepared: &Prepared<'_, '_>,
-    shape: &GridShape,
+    grid: &Recognised,
     effort: BlockEffort,
     budget: &Budget,
 ) -> Option<Vec<u32>> {
     let rng = prepared.rng.fork(0xb10c);
     placed(prepared, |machine| {
-        let numbers = TaskNumbers::of_grid(&prepared.graph, shape);
+        let numbers = TaskNumbers::of_grid(grid.pattern(&prepared.graph), &grid.shape);
         place_in_blocks(&prepared.graph, &numbers, machine, effort, &rng, budget)
     })
 }

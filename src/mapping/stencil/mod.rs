@@ -26,7 +26,7 @@ mod task_numbers;
 mod tests;
 
 use super::engine::{Prepared, places_on_tree};
-use super::geometric::{GridShape, detect, place_in_slabs};
+use super::geometric::{GridShape, place_in_slabs, recognise};
 use super::problem::refused;
 use super::{Budget, Mapper, Outcome, Problem};
 use crate::base::error::Result;
@@ -66,7 +66,7 @@ impl Mapper for Decomposition {
             )
         };
         let prepared = Prepared::new(problem);
-        let recognised = || detect(&prepared.graph);
+        let recognised = || recognise(&prepared.graph).map(|grid| grid.shape);
         let detected = problem.task_grid().is_none().then(recognised).flatten();
         let points = Points::new(&prepared, detected.as_ref())
             .ok_or_else(|| needs("tasks that form a grid"))?;

@@ -1,0 +1,171 @@
+//! The points of a grid with a few irregular edges, by growth from one vertex.
+//!
+//! A vertex with two neighbours that have points belongs on the free point beside both. Such vertices come first. If there
+//! are none, a line of the grid is continued: of two neighbours of a vertex, those across from each other have no other
+//! common neighbour, and all others have one. An edge that is missing or irregular only takes away one of several hints.
+//!
+//! In a ring, the growth from both sides meets somewhere. The points are therefore those of a grid without rings, and the
+//! ends of some edges have points that are a whole ring apart.
+
+use super::axis_edges::{AxisEdges, DIMENSIONS, common};
+use super::skeleton::Lists;
+use fnv::FnvHashMap;
+use std::collections::VecDeque;
+
+/// Steps from the first vertex along each dimension.
+pub(super) type Point = [i16; DIMENSIONS];
+
+/// The point of every vertex; `None` for vertices that no hint leads to.
+pub(super) fn grown(edges: &AxisEdges) -> Vec<Option<Point>> {
+    let mut growth = Growth {
+        lists: &edges.lists,
+        dimensions: edges.dimensions,
+        points: vec![None; edges.lists.len()],
+        vertex_at: FnvHashMap::default(),
+        ready: VecDeque::new(),
+        waiting: VecDeque::new(),
+    };
+    growth.begin(edges.first);
+    loop {
+        if let Some(v) = growth.ready.pop_front() {
+            if growth.points[v as usize].is_none() {
+                match growth.beside_several(v) {
+                    Some(point) => growth.place(v, point),
+                    None => growth.waiting.push_back(v),
+                }
+            }
+        } else if let Some(v) = growth.waiting.pop_front() {
+            if growth.points[v as usize].is_none()
+                && let Some(point) = growth.by_surroundings(v)
+            {
+                growth.place(v, point);
+            }
+        } else {
+            return growth.points;
+        }
+    }
+}
+
+struct Growth<'a> {
+    lists: &'a Lists,
+    dimensions: usize,
+    points: Vec<Option<Point>>,
+    vertex_at: FnvHashMap<Point, u32>,
+    /// Vertices with a neighbour that got its point since they were looked at.
+    ready: VecDeque<u32>,
+    /// Vertices without a point beside two of their neighbours.
+    waiting: VecDeque<u32>,
+}
+
+impl Growth<'_> {
+    fn place(&mut self, v: u32, point: Point) {
+        self.points[v as usize] = Some(point);
+        self.vertex_at.insert(point, v);
+        let without = |&&t: &&u32| self.points[t as usize].is_none();
+        self.ready.extend(self.lists.of(v as usize).iter().filter(without));
+    }
+
+    /// Places the first vertex and its neighbours.
+    fn begin(&mut self, first: u32) {
+        self.place(first, [0; DIMENSIONS]);
+        let row = self.lists.of(first as usize).to_vec();
+        let mut dimensions = 0;
+        for (i, &t) in row.iter().enumerate() {
+            let across = |&&s: &&u32| self.shared(s, t, first) == 0;
+            let mut point = [0; DIMENSIONS];
+            match row[..i].iter().find(across).and_then(|&s| self.points[s as usize]) {
+                Some(opposite) => point = opposite.map(|x| -x),
+                None if dimensions < self.dimensions => {
+                    point[dimensions] = 1;
+                    dimensions += 1;
+                }
+                None => continue,
+            }
+            if !self.vertex_at.contains_key(&point) {
+                self.place(t, point);
+            }
+        }
+    }
+
+    /// Common neighbours of two vertices other than `v`.
+    fn shared(&self, s: u32, t: u32, v: u32) -> usize {
+        common(self.lists.of(s as usize), self.lists.of(t as usize), v)
+    }
+
+    /// The points beside `p`.
+    fn around(&self, p: Point) -> impl Iterator<Item = Point> + use<> {
+        (0..2 * self.dimensions).filter_map(move |side| {
+            let mut point = p;
+            let x = &mut point[side / 2];
+            *x = x.checked_add(if side % 2 == 0 { 1 } else { -1 })?;
+            Some(point)
+        })
+    }
+
+    /// The free points beside neighbours of a vertex, each with the number of these neighbours.
+    fn free_points(&self, v: u32) -> Vec<(Point, usize)> {
+        let mut free: Vec<(Point, usize)> = Vec::new();
+        let placed = self.lists.of(v as usize).iter().filter_map(|&t| self.points[t as usize]);
+        for point in placed.flat_map(|p| self.around(p)) {
+            if let Some((_, count)) = free.iter_mut().find(|(q, _)| *q == point) {
+                *count += 1;
+            } else if !self.vertex_at.contains_key(&point) {
+                free.push((point, 1));
+            }
+        }
+        free
+    }
+
+    /// The one free point that lies beside the most neighbours, at least two.
+    fn beside_several(&self, v: u32) -> Option<Point> {
+        let free = self.free_points(v);
+        let most = free.iter().map(|&(_, count)| count).max().filter(|&most| most > 1)?;
+        let mut best = free.iter().filter(|&&(_, count)| count == most);
+        match (best.next(), best.next()) {
+            (Some(&(point, _)), None) => Some(point),
+            _ => None,
+        }
+    }
+
+    /// The free point beside a neighbour that fits best to what is around this neighbour.
+    fn by_surroundings(&self, v: u32) -> Option<Point> {
+        let free = self.free_points(v);
+        let most = free.iter().map(|&(_, count)| count).max()?;
+        let best = free.iter().filter(|&&(_, count)| count == most);
+        let fits: Vec<(i32, Point)> = best.map(|&(point, _)| (self.fit(v, point), point)).collect();
+        let highest = fits.iter().map(|&(fit, _)| fit).max().filter(|&fit| fit > 0)?;
+        let mut equal = fits.iter().filter(|&&(fit, _)| fit == highest).map(|&(_, point)| point);
+        let point = equal.next()?;
+        // Where a ring is about to close, both of its ends are right.
+        equal.all(|other| steps(point, other) > 2).then_some(point)
+    }
+
+    /// How well a point fits to what is around the neighbours of a vertex.
+    fn fit(&self, v: u32, point: Point) -> i32 {
+        let mut fit = 0;
+        for &t in self.lists.of(v as usize) {
+            let Some(p) = self.points[t as usize].filter(|&p| steps(p, point) == 1) else {
+                continue;
+            };
+            for q in self.around(p) {
+                let Some(&s) = self.vertex_at.get(&q) else { continue };
+                if !self.lists.of(t as usize).contains(&s) {
+                    continue;
+                }
+                let is_across = (0..DIMENSIONS).all(|k| p[k] - q[k] == point[k] - p[k]);
+                fit += match (is_across, self.shared(v, s, t)) {
+                    (true, 0) => 1,
+                    (true, _) => -2,
+                    (false, 0) => -1,
+                    (false, _) => 1,
+                };
+            }
+        }
+        fit
+    }
+}
+
+/// Steps between two points.
+pub(super) fn steps(p: Point, q: Point) -> u32 {
+    p.iter().zip(&q).map(|(a, b)| u32::from(a.abs_diff(*b))).sum()
+}

@@ -1,0 +1,348 @@
+//! Recognises grids with a few irregular edges, for every numbering of the vertices.
+//!
+//! Programs on grids often have some edges that no grid has, or lack some: a refined corner, a coupling, a task that
+//! collects. `detect` refuses such graphs. Here the edges along the axes are found first (`axis_edges`), then the points of
+//! most vertices (`growth`). The lengths of rings follow from edges whose ends have points that are far from each other;
+//! all other extents are the layers that are mostly full. The remaining vertices go to the free points beside most of their
+//! neighbours.
+//!
+//! The answer is a full grid: each vertex has a point of its own. It contains most of the traffic. Nothing else is certain,
+//! so its mappings compete with those of a search. Limits: two to four dimensions, no rings of less than five, and no
+//! vertices missing.
+
+use super::axis_edges::{AxisEdges, DIMENSIONS, axis_edges};
+use super::growth::{Point, grown};
+use super::shape::GridShape;
+use crate::mapping::engine::Csr;
+use std::collections::BTreeMap;
+
+/// The shortest ring.
+const SHORTEST_RING: usize = 5;
+
+/// Times that misplaced vertices are looked for.
+const REPAIRS: usize = 3;
+
+/// The edges of the grid have at least this share of all traffic, in quarters.
+const QUARTERS: i128 = 3;
+
+/// Fewer vertices are not looked at.
+const LEAST: usize = 64;
+
+/// Finds the grid that most of the traffic of `graph` runs along, and the edges between neighbours in this grid, also those
+/// across corners. `None` if there is no such grid.
+pub(super) fn near_grid(graph: &Csr) -> Option<(GridShape, Csr)> {
+    if graph.len() < LEAST {
+        return None;
+    }
+    let edges = axis_edges(graph)?;
+    let points = grown(&edges);
+    let (mut shape, starts) = extents(&edges, &points)?;
+    let mut filled = Filled::new(&shape, edges.diagonals);
+    let mut rest = Vec::new();
+    for (v, point) in points.iter().enumerate() {
+        let index = point.and_then(|point| filled.index(point, &starts));
+        if !index.is_some_and(|index| filled.take(v as u32, index)) {
+            rest.push(v as u32);
+        }
+    }
+    // A few vertices may lack points, and all corners and edges of a box with diagonals.
+    let most = if edges.diagonals { graph.len() / 2 } else { graph.len() / 8 };
+    if rest.len() > most {
+        return None;
+    }
+    filled.fill(graph, rest);
+    for _ in 0..REPAIRS {
+        let loose = filled.without_neighbours(graph);
+        filled.fill(graph, loose);
+    }
+    shape.coordinates = filled.coordinates();
+    let regular = regular(graph, &shape)?;
+    Some((shape, regular))
+}
+
+/// The extents of the grid, without coordinates, and its first coordinate in each dimension. `None` if it has not as many
+/// points as there are vertices.
+fn extents(edges: &AxisEdges, points: &[Option<Point>]) -> Option<(GridShape, Vec<i16>)> {
+    let rings = rings(edges, points);
+    let mut shape = GridShape { dims: vec![], wrap: vec![], coordinates: vec![] };
+    let mut starts = Vec::new();
+    for (k, ring) in rings.into_iter().take(edges.dimensions).enumerate() {
+        let mut layers: BTreeMap<i16, usize> = BTreeMap::new();
+        points.iter().flatten().for_each(|point| *layers.entry(point[k]).or_default() += 1);
+        let fullest = *layers.values().max()?;
+        let mut full = layers.iter().filter(|&(_, &count)| 2 * count > fullest).map(|(&x, _)| x);
+        let first = full.next()?;
+        let last = full.next_back().unwrap_or(first);
+        starts.push(first);
+        shape.dims.push(ring.unwrap_or(usize::from(last.abs_diff(first)) + 1));
+        shape.wrap.push(ring.is_some());
+    }
+    let is_full = |dims: &[usize]| {
+        dims.iter().try_fold(1usize, |all, &d| all.checked_mul(d)) == Some(points.len())
+    };
+    if edges.diagonals && !is_full(&shape.dims) {
+        // The vertices at the border have no edges along the axes except those across the border.
+        for k in (0..shape.dims.len()).filter(|&k| !shape.wrap[k]) {
+            shape.dims[k] += 2;
+            starts[k] = starts[k].checked_sub(1)?;
+        }
+    }
+    is_full(&shape.dims).then_some((shape, starts))
+}
+
+/// The length of the ring in each dimension; `None` where there is none.
+///
+/// The edge that closes a ring joins the first and the last point of a line.
+fn rings(edges: &AxisEdges, points: &[Option<Point>]) -> [Option<usize>; DIMENSIONS] {
+    let mut votes: [BTreeMap<usize, usize>; DIMENSIONS] = Default::default();
+    for (v, p) in points.iter().enumerate() {
+        let Some(p) = p else { continue };
+        let later = edges.lists.of(v).iter().filter(|&&t| t as usize > v);
+        for q in later.filter_map(|&t| points[t as usize]) {
+            let mut apart = (0..DIMENSIONS).filter(|&k| p[k] != q[k]);
+            if let (Some(k), None) = (apart.next(), apart.next()) {
+                let length = usize::from(p[k].abs_diff(q[k])) + 1;
+                if length >= SHORTEST_RING {
+                    *votes[k].entry(length).or_default() += 1;
+                }
+            }
+        }
+    }
+    let n = points.len();
+    votes.map(|votes| {
+        let (length, count) = votes.into_iter().max_by_key(|&(_, count)| count)?;
+        // Each line of the ring has one edge that closes it.
+        (2 * count * length > n).then_some(length)
+    })
+}
+
+/// The points of a grid that are taken.
+struct Filled<'a> {
+    shape: &'a GridShape,
+    diagonals: bool,
+    /// By point, the last dimension fastest: its vertex, or `u32::MAX`.
+    vertex_at: Vec<u32>,
+    /// By vertex: its point, or `u32::MAX`.
+    index_of: Vec<u32>,
+}
+
+impl<'a> Filled<'a> {
+    fn new(shape: &'a GridShape, diagonals: bool) -> Self {
+        let n = shape.dims.iter().product();
+        Filled { shape, diagonals, vertex_at: vec![u32::MAX; n], index_of: vec![u32::MAX; n] }
+    }
+
+    /// The number of a point. `None` outside of the grid.
+    fn index(&self, point: Point, starts: &[i16]) -> Option<usize> {
+        let mut index = 0;
+        for (k, &length) in self.shape.dims.iter().enumerate() {
+            let x = i64::from(point[k]) - i64::from(starts[k]);
+            let x = if self.shape.wrap[k] { x.rem_euclid(length as i64) } else { x };
+            let x = usize::try_from(x).ok().filter(|&x| x < length)?;
+            index = index * length + x;
+        }
+        Some(index)
+    }
+
+    /// Gives a point to a vertex. False if the point is taken.
+    fn take(&mut self, v: u32, index: usize) -> bool {
+        let is_free = self.vertex_at[index] == u32::MAX;
+        if is_free {
+            self.vertex_at[index] = v;
+            self.index_of[v as usize] = index as u32;
+        }
+        is_free
+    }
+
+    /// The points beside a point, those across corners too if there are diagonals.
+    fn around(&self, index: usize) -> Vec<usize> {
+        let mut around = vec![(0usize, 0usize)];
+        let mut stride = self.vertex_at.len();
+        for (&length, &wrap) in self.shape.dims.iter().zip(&self.shape.wrap) {
+            stride /= length;
+            let x = index / stride % length;
+            let mut along = vec![x];
+            along.extend(if x + 1 < length { Some(x + 1) } else { wrap.then_some(0) });
+            along.extend(if x > 0 { Some(x - 1) } else { wrap.then_some(length - 1) });
+            let with = |(base, moved): (usize, usize)| {
+                let steps =
+                    along.iter().map(move |&y| (base + y * stride, moved + usize::from(y != x)));
+                steps.collect::<Vec<_>>()
+            };
+            around = around.into_iter().flat_map(with).collect();
+        }
+        let most = if self.diagonals { usize::MAX } else { 1 };
+        around.retain(|&(_, moved)| moved > 0 && moved <= most);
+        around.into_iter().map(|(index, _)| index).collect()
+    }
+
+    /// Gives points to all other vertices: the free ones beside most of their neighbours, or any.
+    fn fill(&mut self, graph: &Csr, mut rest: Vec<u32>) {
+        while !rest.is_empty() {
+            let mut wishes: Vec<(i128, u32, usize)> = Vec::new();
+            for &v in &rest {
+                wishes.extend(self.best_free(graph, v).map(|(weight, at)| (-weight, v, at)));
+            }
+            wishes.sort_unstable();
+            let before = rest.len();
+            // Vertices with few neighbours that have points, such as corners, wait until others have theirs.
+            let most = wishes.first().map_or(0, |&(weight, ..)| weight);
+            for &(_, v, index) in wishes.iter().filter(|(weight, ..)| 2 * weight <= most) {
+                self.take(v, index);
+            }
+            rest.retain(|&v| self.index_of[v as usize] == u32::MAX);
+            if rest.len() == before {
+                break;
+            }
+        }
+        let free: Vec<usize> =
+            (0..self.vertex_at.len()).filter(|&i| self.vertex_at[i] == u32::MAX).collect();
+        for (v, index) in rest.into_iter().zip(free) {
+            self.take(v, index);
+        }
+    }
+
+    /// Takes their points from the vertices that have less than half of their traffic with the points beside their own.
+    fn without_neighbours(&mut self, graph: &Csr) -> Vec<u32> {
+        let is_loose = |&v: &u32| {
+            let around = self.around(self.index_of[v as usize] as usize);
+            let (mut near, mut all) = (0i128, 0i128);
+            for (t, w) in graph.arcs(v as usize) {
+                all += i128::from(w);
+                if around.contains(&(self.index_of[t] as usize)) {
+                    near += i128::from(w);
+                }
+            }
+            2 * near < all
+        };
+        let loose: Vec<u32> = (0..self.index_of.len() as u32).filter(is_loose).collect();
+        for &v in &loose {
+            let index = std::mem::replace(&mut self.index_of[v as usize], u32::MAX);
+            self.vertex_at[index as usize] = u32::MAX;
+        }
+        loose
+    }
+
+    /// The free point beside neighbours of a vertex with the most traffic, and this traffic.
+    fn best_free(&self, graph: &Csr, v: u32) -> Option<(i128, usize)> {
+        let mut weight_at: BTreeMap<usize, i128> = BTreeMap::new();
+        for (t, w) in graph.arcs(v as usize) {
+            let at = self.index_of[t];
+            if at == u32::MAX {
+                continue;
+            }
+            for index in self.around(at as usize) {
+                if self.vertex_at[index] == u32::MAX {
+                    *weight_at.entry(index).or_default() += i128::from(w);
+                }
+            }
+        }
+        weight_at.into_iter().map(|(index, weight)| (weight, index)).max_by_key(|&(w, _)| w)
+    }
+
+    fn coordinates(&self) -> Vec<Vec<u32>> {
+        let mut stride = self.vertex_at.len();
+        let along = |&length: &usize| {
+            stride /= length;
+            let stride = stride as u32;
+            self.index_of.iter().map(|&index| index / stride % length as u32).collect()
+        };
+        self.shape.dims.iter().map(along).collect()
+    }
+}
+
+/// The edges between neighbours in the grid, also those across corners. `None` if they have too little of the traffic.
+fn regular(graph: &Csr, shape: &GridShape) -> Option<Csr> {
+    let mut regular = Csr { offsets: vec![0], sizes: graph.sizes.clone(), ..Csr::default() };
+    let (mut kept, mut total) = (0i128, 0i128);
+    for v in 0..graph.len() {
+        for (t, w) in graph.arcs(v) {
+            total += i128::from(w);
+            if (0..shape.dims.len()).map(|k| shape.step(k, v, t)).max() == Some(1) {
+                kept += i128::from(w);
+                regular.arcs.push(t as u32, w);
+            }
+        }
+        regular.end_row();
+    }
+    (4 * kept >= QUARTERS * total).then_some(regular)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::random::SplitMix64;
+    use crate::mapping::engine::Scale;
+    use crate::matrix::{Graph, synthetic::pattern};
+
+    /// The graph with a part of its edges moved to other ends.
+    fn moved(graph: &Graph, part: f64, seed: u64) -> Graph {
+        let mut random = SplitMix64::new(seed);
+        let n = graph.vertices();
+        let mut edges: Vec<(u32, u32, u64)> = Vec::new();
+        for v in 0..n {
+            for (t, w) in graph.arcs(v).filter(|&(t, _)| t as usize > v) {
+                let other = ((v + 1 + random.below(n - 1)) % n) as u32;
+                edges.push((v as u32, if random.unit() < part { other } else { t }, w));
+            }
+        }
+        Graph::from_edges(n, &edges)
+    }
+
+    fn found(graph: &Graph) -> Option<(GridShape, Csr)> {
+        near_grid(&Csr::from_graph(graph, Scale::new(graph.total_weight(), 1)))
+    }
+
+    #[test]
+    fn grids_with_moved_edges_are_found() {
+        for (text, dims, wrap) in [
+            ("stencil:24x20", vec![20, 24], false),
+            ("stencil:12x11x10", vec![10, 11, 12], false),
+            ("stencil:6x7x5x6", vec![5, 6, 6, 7], false),
+            ("torus:24x20", vec![20, 24], true),
+            ("torus:12x11x10", vec![10, 11, 12], true),
+            ("moore:24x20", vec![20, 24], false),
+            ("moore:12x11x10", vec![10, 11, 12], false),
+            ("stencil27:12x11x10", vec![10, 11, 12], false),
+        ] {
+            for part in [0.0, 0.01, 0.03] {
+                for seed in 1..6 {
+                    let graph = pattern(&format!("{text},shuffle={seed}")).unwrap();
+                    let graph = moved(&graph, part, seed);
+                    let near = found(&graph);
+                    let (shape, regular) =
+                        near.unwrap_or_else(|| panic!("{text} {part} {seed}: not found"));
+                    let mut found: Vec<usize> = shape.dims.clone();
+                    found.sort_unstable();
+                    assert_eq!(found, dims, "{text} {part}");
+                    assert!(shape.wrap.iter().all(|&w| w == wrap), "{text} {part}");
+                    let mut seen = vec![false; graph.vertices()];
+                    (0..seen.len()).for_each(|v| seen[shape.index(v)] = true);
+                    assert!(seen.iter().all(|&s| s), "{text} {part}: two vertices at one point");
+                    let arcs = 2 * graph.edges();
+                    let missing = (arcs - regular.arcs.len()) as f64 / arcs as f64;
+                    assert!(missing <= 1.5 * part + 0.01, "{text} {part} {seed}: {missing}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_graphs_are_refused() {
+        for text in [
+            "rgg:2048",
+            "spmv:2048",
+            "powerlaw:2048",
+            "cg:256",
+            "fft:256",
+            "lines:16x16",
+            "torus:300",
+        ] {
+            assert!(found(&pattern(text).unwrap()).is_none(), "{text}");
+        }
+        assert!(found(&Graph::from_edges(9, &[])).is_none());
+        assert!(found(&Graph::from_edges(2, &[(0, 1, 1)])).is_none());
+        // Half of the edges are irregular.
+        assert!(found(&moved(&pattern("stencil:30x30").unwrap(), 0.5, 1)).is_none());
+    }
+}
