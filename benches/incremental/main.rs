@@ -18,6 +18,7 @@
 
 use rankweave::base::random::SplitMix64;
 use rankweave::mapping::{Basis, Budget, Preset, Previous, Problem, adapt, by_name};
+use rankweave::matrix::moved_edges::{MovedTo, with_moved_edges};
 use rankweave::matrix::synthetic::pattern;
 use rankweave::matrix::{Graph, difference};
 use rankweave::metrics::hop_bytes;
@@ -45,33 +46,21 @@ fn cpu_seconds() -> f64 {
 
 /// The graph with a part of its edges changed.
 fn changed(graph: &Graph, kind: &str, part: f64, seed: u64) -> Graph {
+    match kind {
+        "near" => return with_moved_edges(graph, part, MovedTo::Neighbour, seed),
+        "far" => return with_moved_edges(graph, part, MovedTo::Anywhere, seed),
+        _ => {}
+    }
     let mut random = SplitMix64::new(16 + seed);
-    let n = graph.vertices();
     let mut edges: Vec<(u32, u32, u64)> = Vec::with_capacity(graph.edges());
-    for v in 0..n {
+    for v in 0..graph.vertices() {
         for (u, weight) in graph.arcs(v).filter(|&(u, _)| u as usize > v) {
-            if random.unit() >= part {
-                edges.push((v as u32, u, weight));
-                continue;
-            }
-            edges.push(match kind {
-                "weights" => (v as u32, u, weight * (1 + random.below(4) as u64)),
-                "near" => {
-                    // The other end itself would take the edge away.
-                    let around: Vec<u32> = graph
-                        .neighbours(u as usize)
-                        .iter()
-                        .copied()
-                        .filter(|&w| w as usize != v)
-                        .collect();
-                    let to = around.get(random.below(around.len().max(1))).copied().unwrap_or(u);
-                    (v as u32, to, weight)
-                }
-                _ => (v as u32, ((v + 1 + random.below(n - 1)) % n) as u32, weight),
-            });
+            let is_same = random.unit() >= part;
+            let factor = if is_same { 1 } else { 1 + random.below(4) as u64 };
+            edges.push((v as u32, u, weight * factor));
         }
     }
-    Graph::from_edges(n, &edges)
+    Graph::from_edges(graph.vertices(), &edges)
 }
 
 /// Means over the seeds of one kind of change.

@@ -8,6 +8,7 @@ mod collected;
 pub mod collectives;
 mod comm_matrix;
 mod graph;
+pub mod moved_edges;
 mod sketch;
 mod sparse;
 pub mod synthetic;

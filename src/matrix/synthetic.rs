@@ -2,9 +2,11 @@
 //!
 //! Tests, benchmarks and the command line use the same patterns. A pattern is given by a short text, such as
 //! `stencil:8x8x8`, `stencil27:8x8x8` or `rgg:1024`. `,seed=N` after it chooses the random numbers of the
-//! pattern. `,shuffle=N` numbers the tasks at random, so the difference of two task numbers means nothing.
+//! pattern. `,shuffle=N` numbers the tasks at random, so the difference of two task numbers means nothing. `,far=PERCENT`
+//! moves one end of so many of the edges to any task, and `,near=PERCENT` to a neighbour of that end.
 
 use super::Graph;
+use super::moved_edges::{MovedTo, with_moved_edges};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::identity;
 use crate::base::random::SplitMix64;
@@ -33,16 +35,21 @@ pub fn pattern(text: &str) -> Result<Graph> {
     let mut parts = text.split(',');
     let head = parts.next().unwrap_or_default();
     let (name, size) = head.split_once(':').unwrap_or((head, ""));
-    let (mut seed, mut shuffle) = (1u64, None);
+    let (mut seed, mut shuffle, mut moves) = (1u64, None, Vec::new());
     for option in parts {
         let number = |v: &str| v.parse().map_err(|_| bad(format!("'{v}' is not a number")));
+        let share = |v: &str| match v.parse() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+            _ => Err(bad(format!("'{v}' is not a number from 0 to 100"))),
+        };
         match option.split_once('=') {
             Some(("seed", v)) => seed = number(v)?,
             Some(("shuffle", v)) => shuffle = Some(number(v)?),
+            Some(("far", v)) => moves.push((share(v)?, MovedTo::Anywhere)),
+            Some(("near", v)) => moves.push((share(v)?, MovedTo::Neighbour)),
             _ => {
-                return Err(
-                    bad(format!("unknown option '{option}'")).advise("use seed=N or shuffle=N")
-                );
+                return Err(bad(format!("unknown option '{option}'"))
+                    .advise("use seed=N, shuffle=N, far=PERCENT or near=PERCENT"));
             }
         }
     }
@@ -79,13 +86,12 @@ pub fn pattern(text: &str) -> Result<Graph> {
             );
         }
     };
-    Ok(Graph::from_edges(
-        n,
-        &match shuffle {
-            Some(s) => renumber(n, edges, s),
-            None => edges,
-        },
-    ))
+    let shuffled = match shuffle {
+        Some(s) => renumber(n, edges, s),
+        None => edges,
+    };
+    let moved = |graph: Graph, (share, to)| with_moved_edges(&graph, share, to, seed);
+    Ok(moves.into_iter().fold(Graph::from_edges(n, &shuffled), moved))
 }
 
 type Edges = Vec<(u32, u32, u64)>;
@@ -360,11 +366,25 @@ mod tests {
         let shuffled = pattern("stencil:8x8,shuffle=3").unwrap();
         assert_ne!(shuffled, pattern("stencil:8x8").unwrap());
         assert_eq!(shuffled.total_weight(), 2 * 8 * 7);
+        let moved = pattern("stencil:8x8,shuffle=3,far=2.5,near=5").unwrap();
+        assert!(moved != shuffled && moved.total_weight() == shuffled.total_weight());
     }
 
     #[test]
     fn wrong_pattern_texts_are_refused() {
-        for text in ["", "rgg", "rgg:0", "rgg:4x4", "fft:12", "bt:8", "ring:4", "rgg:9,x=1"] {
+        for text in [
+            "",
+            "rgg",
+            "rgg:0",
+            "rgg:4x4",
+            "fft:12",
+            "bt:8",
+            "ring:4",
+            "rgg:9,x=1",
+            "rgg:9,far=101",
+            "rgg:9,near=NaN",
+            "rgg:9,far=",
+        ] {
             assert_eq!(pattern(text).unwrap_err().kind(), ErrorKind::Usage, "{text}");
         }
     }

@@ -17,6 +17,9 @@ const SAMPLES: usize = 256;
 /// One of this many samples must have regular surroundings. With diagonals and 3 percent of the edges moved, one of 15 has.
 const REGULAR_SHARE: usize = 24;
 
+/// Vertices that a grid may be grown from, one after the other, until the points fit.
+const STARTS: usize = 4;
+
 /// Largest degree of a vertex in a stencil: four dimensions with diagonals.
 const MAX_DEGREE: usize = 80;
 
@@ -27,8 +30,8 @@ pub(super) const DIMENSIONS: usize = 4;
 pub(super) struct AxisEdges {
     pub(super) lists: Lists,
     pub(super) dimensions: usize,
-    /// A vertex with regular surroundings.
-    pub(super) first: u32,
+    /// Some vertices with regular surroundings.
+    pub(super) firsts: Vec<u32>,
     /// The stencil has diagonals.
     pub(super) diagonals: bool,
 }
@@ -48,13 +51,11 @@ pub(super) fn axis_edges(graph: &Csr) -> Option<AxisEdges> {
         _ => (3 * shared).div_ceil(4),
     };
     let mut found = [0usize; DIMENSIONS + 1];
-    let mut firsts = [(0usize, 0u32); DIMENSIONS + 1];
+    let mut firsts: [Vec<(usize, u32)>; DIMENSIONS + 1] = Default::default();
     for &v in &samples {
         if let Some((dimensions, degree)) = view.corner_at(v) {
             found[dimensions] += 1;
-            if degree > firsts[dimensions].0 {
-                firsts[dimensions] = (degree, v as u32);
-            }
+            firsts[dimensions].push((degree, v as u32));
         }
     }
     let dimensions = (2..=DIMENSIONS).max_by_key(|&k| found[k])?;
@@ -66,8 +67,11 @@ pub(super) fn axis_edges(graph: &Csr) -> Option<AxisEdges> {
         lists.targets.extend(view.along_axes(v));
         lists.offsets.push(lists.targets.len() as u32);
     }
-    let (first, diagonals) = (firsts[dimensions].1, view.common > 0);
-    Some(AxisEdges { lists, dimensions, first, diagonals })
+    // Those inside of the grid first.
+    let mut firsts = std::mem::take(&mut firsts[dimensions]);
+    firsts.sort_by_key(|&(degree, _)| std::cmp::Reverse(degree));
+    let firsts = firsts.into_iter().map(|(_, v)| v).take(STARTS).collect();
+    Some(AxisEdges { lists, dimensions, firsts, diagonals: view.common > 0 })
 }
 
 /// The middle one of the values.

@@ -15,35 +15,39 @@ use std::collections::VecDeque;
 /// Steps from the first vertex along each dimension.
 pub(super) type Point = [i16; DIMENSIONS];
 
-/// The point of every vertex; `None` for vertices that no hint leads to.
-pub(super) fn grown(edges: &AxisEdges) -> Vec<Option<Point>> {
+/// The point of every vertex, by growth from `first`; `None` for vertices that no hint leads to.
+pub(super) fn grown(edges: &AxisEdges, first: u32) -> Vec<Option<Point>> {
     let mut growth = Growth {
         lists: &edges.lists,
         dimensions: edges.dimensions,
         points: vec![None; edges.lists.len()],
         vertex_at: FnvHashMap::default(),
         ready: VecDeque::new(),
-        waiting: VecDeque::new(),
+        waiting: Vec::new(),
     };
-    growth.begin(edges.first);
-    loop {
-        if let Some(v) = growth.ready.pop_front() {
-            if growth.points[v as usize].is_none() {
-                match growth.beside_several(v) {
-                    Some(point) => growth.place(v, point),
-                    None => growth.waiting.push_back(v),
+    growth.begin(first);
+    // A wrong point at the end of a line displaces all that grows from there, so the lines that are known best come first.
+    let best = 2 * edges.dimensions as i32 - 1;
+    let mut least = best;
+    while least > 0 {
+        growth.place_ready();
+        let mut placed = false;
+        for v in std::mem::take(&mut growth.waiting) {
+            if growth.points[v as usize].is_some() {
+                continue;
+            }
+            match growth.by_surroundings(v, least) {
+                Some(point) => {
+                    growth.place(v, point);
+                    growth.place_ready();
+                    placed = true;
                 }
+                None => growth.waiting.push(v),
             }
-        } else if let Some(v) = growth.waiting.pop_front() {
-            if growth.points[v as usize].is_none()
-                && let Some(point) = growth.by_surroundings(v)
-            {
-                growth.place(v, point);
-            }
-        } else {
-            return growth.points;
         }
+        least = if placed { best } else { least - 1 };
     }
+    growth.points
 }
 
 struct Growth<'a> {
@@ -54,7 +58,7 @@ struct Growth<'a> {
     /// Vertices with a neighbour that got its point since they were looked at.
     ready: VecDeque<u32>,
     /// Vertices without a point beside two of their neighbours.
-    waiting: VecDeque<u32>,
+    waiting: Vec<u32>,
 }
 
 impl Growth<'_> {
@@ -63,6 +67,18 @@ impl Growth<'_> {
         self.vertex_at.insert(point, v);
         let without = |&&t: &&u32| self.points[t as usize].is_none();
         self.ready.extend(self.lists.of(v as usize).iter().filter(without));
+    }
+
+    /// Places vertices beside several others, as long as there are some.
+    fn place_ready(&mut self) {
+        while let Some(v) = self.ready.pop_front() {
+            if self.points[v as usize].is_none() {
+                match self.beside_several(v) {
+                    Some(point) => self.place(v, point),
+                    None => self.waiting.push(v),
+                }
+            }
+        }
     }
 
     /// Places the first vertex and its neighbours.
@@ -127,13 +143,14 @@ impl Growth<'_> {
         }
     }
 
-    /// The free point beside a neighbour that fits best to what is around this neighbour.
-    fn by_surroundings(&self, v: u32) -> Option<Point> {
+    /// The free point beside a neighbour that fits best to what is around this neighbour. `None` if it fits less well than
+    /// `least`, or another one as well.
+    fn by_surroundings(&self, v: u32, least: i32) -> Option<Point> {
         let free = self.free_points(v);
         let most = free.iter().map(|&(_, count)| count).max()?;
         let best = free.iter().filter(|&&(_, count)| count == most);
         let fits: Vec<(i32, Point)> = best.map(|&(point, _)| (self.fit(v, point), point)).collect();
-        let highest = fits.iter().map(|&(fit, _)| fit).max().filter(|&fit| fit > 0)?;
+        let highest = fits.iter().map(|&(fit, _)| fit).max().filter(|&fit| fit >= least)?;
         let mut equal = fits.iter().filter(|&&(fit, _)| fit == highest).map(|&(_, point)| point);
         let point = equal.next()?;
         // Where a ring is about to close, both of its ends are right.
