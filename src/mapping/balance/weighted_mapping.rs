@@ -1,11 +1,13 @@
 //! The mapping of weighted tasks.
 
+use super::annealing::Annealing;
 use super::grouping::Groups;
 use super::judge::value;
 use super::loads::Loads;
 use super::local_search::LocalSearch;
 use crate::base::error::Result;
 use crate::base::nouns::{are, counted};
+use crate::mapping::engine::seeded;
 use crate::mapping::problem::refused;
 use crate::mapping::{Budget, Mapper, Preset, Problem, ProblemBuilder};
 use crate::matrix::Graph;
@@ -110,11 +112,34 @@ fn in_groups(
     let limit = groups.limit;
     let search = LocalSearch { problem: builder, loads, limit, pinned: &pinned, homes: None };
     let best = search.best_from(candidates, |slots| value(builder, slots), budget);
+    let best = best.map(|best| annealed(&search, slots, best, budget));
     let (_, name, slot_of_task) = best.unwrap_or_default();
     let mut diagnostics = outcome.diagnostics;
     diagnostics.push(("started from", name.to_string()));
     diagnostics.push(("load limit of a slot", limit.to_string()));
     Ok(Balanced { slot_of_task, limit, diagnostics })
+}
+
+/// A mapping with its value, and with the name of its start.
+type Known = (f64, &'static str, Vec<usize>);
+
+/// The best of a mapping and of those that annealing and local search make of it.
+fn annealed(
+    search: &LocalSearch<'_, '_>,
+    slots: &[usize],
+    mut best: Known,
+    budget: &Budget,
+) -> Known {
+    let problem = search.problem;
+    let rng = seeded(problem.seed).fork(0xa22e);
+    for (phase, annealing) in (0..).zip(Annealing::phases(problem.preset, problem.graph.vertices()))
+    {
+        let rng = &mut rng.fork(phase);
+        let Some(start) = annealing.run(search, slots, &best.2, rng, budget) else { break };
+        let found = search.best_from([(best.1, start)], |slots| value(problem, slots), budget);
+        best = found.filter(|found| found.0 < best.0).unwrap_or(best);
+    }
+    best
 }
 
 /// Tasks that are fixed to slots.
