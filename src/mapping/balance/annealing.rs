@@ -15,6 +15,9 @@ const MOST_SLOTS: usize = 1024;
 /// Proposals between two looks at the clock.
 const STRIDE: u64 = 4096;
 
+/// Partners of the tasks of one proposal, in the mean of all. Where tasks have more, there are fewer proposals.
+const PARTNERS: u64 = 64;
+
 /// Partners that are tried for an exchange.
 const TRIED: usize = 4;
 
@@ -88,21 +91,21 @@ impl Annealing {
         if mean <= 0.0 {
             return None;
         }
-        let mut temperature = self.hot * mean;
-        let rounds = self.steps.div_ceil(STRIDE).max(1);
-        let factor = libm::pow(self.cold / self.hot, 1.0 / rounds as f64);
-        for _ in 0..rounds {
-            if budget.expired() {
-                break;
-            }
-            for _ in 0..STRIDE {
+        let work = self.steps.max(1) * PARTNERS;
+        let mut done = 0;
+        while done < work && !budget.expired() {
+            let share = done as f64 / work as f64;
+            let temperature = self.hot * mean * libm::pow(self.cold / self.hot, share);
+            let pause = done + STRIDE * PARTNERS;
+            while done < pause {
+                done += PARTNERS;
                 let Some(proposal) = state.propose(rng) else { continue };
+                done += state.partners(&proposal).saturating_sub(PARTNERS);
                 let x = proposal.rise / temperature;
                 if x <= 0.0 || (x < 30.0 && rng.unit() < libm::exp(-x)) {
                     state.accept(&proposal);
                 }
             }
-            temperature *= factor;
         }
         Some(state.slot_of.iter().map(|&slot| slots[slot as usize]).collect())
     }
@@ -204,6 +207,12 @@ impl<'a, 'p> State<'a, 'p> {
             self.weight(w) * (self.distances[to + there] - self.distances[from + there])
         })
         .sum()
+    }
+
+    /// The partners of all tasks of a proposal.
+    fn partners(&self, proposal: &Proposal) -> u64 {
+        let degree = |task: usize| self.search.problem.graph.degree(task) as u64;
+        degree(proposal.task) + proposal.back.map_or(0, degree)
     }
 
     /// A random proposal that keeps the limit.

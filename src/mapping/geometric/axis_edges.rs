@@ -9,6 +9,7 @@
 //! corner of a grid. Limits: two to four dimensions. A path or a ring has no squares, so it is not found here.
 
 use super::skeleton::Lists;
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::Csr;
 
 /// Vertices that are looked at before all others.
@@ -41,14 +42,13 @@ pub(super) fn axis_edges(graph: &Csr) -> Option<AxisEdges> {
     let n = graph.len();
     let samples: Vec<usize> = (0..n.min(SAMPLES)).map(|i| i * n / n.min(SAMPLES)).collect();
     let heaviest = |&v: &usize| graph.arcs(v).map(|(_, w)| w).max().unwrap_or(0);
-    let least = median(samples.iter().map(heaviest))? / 8;
+    let least = median(samples.iter().map(heaviest).collect())? / 8;
     let mut view = View { graph, least: least.max(1), common: 0, ways: vec![0; n] };
-    let shared = median(samples.iter().map(|&v| view.most_shared(v)))?;
-    view.common = match shared {
+    view.common = match median(samples.iter().map(|&v| view.most_shared(v) as i64).collect())? {
         0 | 1 => 0,
         // Each edge of a triangulation lies in two triangles.
         2 => return None,
-        _ => (3 * shared).div_ceil(4),
+        shared => (3 * shared as usize).div_ceil(4),
     };
     let mut found = [0usize; DIMENSIONS + 1];
     let mut firsts: [Vec<(usize, u32)>; DIMENSIONS + 1] = Default::default();
@@ -69,14 +69,13 @@ pub(super) fn axis_edges(graph: &Csr) -> Option<AxisEdges> {
     }
     // Those inside of the grid first.
     let mut firsts = std::mem::take(&mut firsts[dimensions]);
-    firsts.sort_by_key(|&(degree, _)| std::cmp::Reverse(degree));
+    firsts.arrange_by_key(|&(degree, _)| std::cmp::Reverse(degree));
     let firsts = firsts.into_iter().map(|(_, v)| v).take(STARTS).collect();
     Some(AxisEdges { lists, dimensions, firsts, diagonals: view.common > 0 })
 }
 
 /// The middle one of the values.
-fn median<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
-    let mut values: Vec<T> = values.collect();
+fn median(mut values: Vec<i64>) -> Option<i64> {
     let middle = values.len() / 2;
     (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
 }

@@ -17,38 +17,40 @@ pub(super) type Point = [i16; DIMENSIONS];
 
 /// The point of every vertex, by growth from `first`; `None` for vertices that no hint leads to.
 pub(super) fn grown(edges: &AxisEdges, first: u32) -> Vec<Option<Point>> {
+    let n = edges.lists.len();
     let mut growth = Growth {
         lists: &edges.lists,
         dimensions: edges.dimensions,
-        points: vec![None; edges.lists.len()],
+        points: vec![None; n],
         vertex_at: FnvHashMap::default(),
         ready: VecDeque::new(),
-        waiting: Vec::new(),
+        changed: Vec::new(),
+        is_changed: vec![false; n],
+        by_fit: std::array::from_fn(|_| VecDeque::new()),
     };
     growth.begin(first);
-    // A wrong point at the end of a line displaces all that grows from there, so the lines that are known best come first.
-    let best = 2 * edges.dimensions as i32 - 1;
-    let mut least = best;
-    while least > 0 {
+    let mut looks = 0;
+    // In a grid, each vertex is looked at a few times. Elsewhere the same ones may change again and again.
+    while looks <= LOOKS * n {
         growth.place_ready();
-        let mut placed = false;
-        for v in std::mem::take(&mut growth.waiting) {
-            if growth.points[v as usize].is_some() {
-                continue;
-            }
-            match growth.by_surroundings(v, least) {
-                Some(point) => {
-                    growth.place(v, point);
-                    growth.place_ready();
-                    placed = true;
-                }
-                None => growth.waiting.push(v),
-            }
+        looks += 1 + growth.look_at_changed();
+        // A wrong point at the end of a line displaces all that grows from there, so the best known lines come first.
+        let Some(fit) = (1..FITS).rev().find(|&fit| !growth.by_fit[fit].is_empty()) else { break };
+        let Some(v) = growth.by_fit[fit].pop_front() else { break };
+        match growth.by_surroundings(v) {
+            Some((now, point)) if now >= fit => growth.place(v, point),
+            Some((now, _)) => growth.by_fit[now].push_back(v),
+            None => {}
         }
-        least = if placed { best } else { least - 1 };
     }
     growth.points
 }
+
+/// Looks at all vertices together, for each vertex.
+const LOOKS: usize = 32;
+
+/// Values of how well a point fits that are told apart, with 0 for not at all.
+const FITS: usize = 16;
 
 struct Growth<'a> {
     lists: &'a Lists,
@@ -57,26 +59,56 @@ struct Growth<'a> {
     vertex_at: FnvHashMap<Point, u32>,
     /// Vertices with a neighbour that got its point since they were looked at.
     ready: VecDeque<u32>,
-    /// Vertices without a point beside two of their neighbours.
-    waiting: Vec<u32>,
+    /// Vertices without a point whose surroundings changed since they were looked at.
+    changed: Vec<u32>,
+    is_changed: Vec<bool>,
+    /// Vertices without a point, by how well their best point fitted when they were looked at.
+    by_fit: [VecDeque<u32>; FITS],
 }
 
 impl Growth<'_> {
     fn place(&mut self, v: u32, point: Point) {
         self.points[v as usize] = Some(point);
         self.vertex_at.insert(point, v);
-        let without = |&&t: &&u32| self.points[t as usize].is_none();
-        self.ready.extend(self.lists.of(v as usize).iter().filter(without));
+        let lists = self.lists;
+        for &t in lists.of(v as usize) {
+            if self.points[t as usize].is_none() {
+                self.ready.push_back(t);
+                self.note_change(t);
+            } else {
+                lists.of(t as usize).iter().for_each(|&u| self.note_change(u));
+            }
+        }
+    }
+
+    fn note_change(&mut self, v: u32) {
+        if self.points[v as usize].is_none()
+            && !std::mem::replace(&mut self.is_changed[v as usize], true)
+        {
+            self.changed.push(v);
+        }
+    }
+
+    /// Finds out how well the best points fit of vertices whose surroundings changed. Returns the number of these vertices.
+    fn look_at_changed(&mut self) -> usize {
+        let changed = std::mem::take(&mut self.changed);
+        let count = changed.len();
+        for v in changed {
+            self.is_changed[v as usize] = false;
+            if let Some((fit, _)) = self.by_surroundings(v) {
+                self.by_fit[fit].push_back(v);
+            }
+        }
+        count
     }
 
     /// Places vertices beside several others, as long as there are some.
     fn place_ready(&mut self) {
         while let Some(v) = self.ready.pop_front() {
-            if self.points[v as usize].is_none() {
-                match self.beside_several(v) {
-                    Some(point) => self.place(v, point),
-                    None => self.waiting.push(v),
-                }
+            if self.points[v as usize].is_none()
+                && let Some(point) = self.beside_several(v)
+            {
+                self.place(v, point);
             }
         }
     }
@@ -143,18 +175,22 @@ impl Growth<'_> {
         }
     }
 
-    /// The free point beside a neighbour that fits best to what is around this neighbour. `None` if it fits less well than
-    /// `least`, or another one as well.
-    fn by_surroundings(&self, v: u32, least: i32) -> Option<Point> {
+    /// The free point beside a neighbour that fits best to what is around this neighbour, and how well. `None` if the vertex
+    /// has a point, if none fits, or if another one fits as well.
+    fn by_surroundings(&self, v: u32) -> Option<(usize, Point)> {
+        if self.points[v as usize].is_some() {
+            return None;
+        }
         let free = self.free_points(v);
         let most = free.iter().map(|&(_, count)| count).max()?;
         let best = free.iter().filter(|&&(_, count)| count == most);
         let fits: Vec<(i32, Point)> = best.map(|&(point, _)| (self.fit(v, point), point)).collect();
-        let highest = fits.iter().map(|&(fit, _)| fit).max().filter(|&fit| fit >= least)?;
+        let highest = fits.iter().map(|&(fit, _)| fit).max().filter(|&fit| fit > 0)?;
         let mut equal = fits.iter().filter(|&&(fit, _)| fit == highest).map(|&(_, point)| point);
         let point = equal.next()?;
         // Where a ring is about to close, both of its ends are right.
-        equal.all(|other| steps(point, other) > 2).then_some(point)
+        let is_sure = equal.all(|other| steps(point, other) > 2);
+        is_sure.then_some(((highest as usize).min(FITS - 1), point))
     }
 
     /// How well a point fits to what is around the neighbours of a vertex.

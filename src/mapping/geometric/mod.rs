@@ -20,6 +20,7 @@ mod skeleton;
 mod slabs;
 
 pub(crate) use boxes::{divisors, inner_weight, place_on_tree};
+#[cfg(any(test, feature = "cli"))]
 pub(crate) use detect::detect;
 pub(crate) use embed::place_on_grid;
 pub(crate) use folding::fold_on_grid;

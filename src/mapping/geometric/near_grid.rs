@@ -13,8 +13,11 @@
 use super::axis_edges::{AxisEdges, DIMENSIONS, axis_edges};
 use super::growth::{Point, grown};
 use super::shape::GridShape;
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::Csr;
-use std::collections::BTreeMap;
+
+/// Positions along a dimension that points can have.
+const POSITIONS: usize = 1 << 16;
 
 /// The shortest ring.
 const SHORTEST_RING: usize = 5;
@@ -24,6 +27,9 @@ const REPAIRS: usize = 3;
 
 /// The edges of the grid have at least this share of all traffic, in quarters.
 const QUARTERS: i128 = 3;
+
+/// Times that vertices get the points beside their neighbours, before the rest gets any.
+const ROUNDS: usize = 12;
 
 /// Fewer vertices are not looked at.
 const LEAST: usize = 64;
@@ -52,7 +58,7 @@ fn grown_from(graph: &Csr, edges: &AxisEdges, first: u32) -> Option<(GridShape, 
     }
     // A few vertices may lack points, and all corners and edges of a box with diagonals.
     let most = if edges.diagonals { graph.len() / 2 } else { graph.len() / 8 };
-    if rest.len() > most {
+    if rest.len() > most || !filled.may_explain(graph) {
         return None;
     }
     filled.fill(graph, rest);
@@ -72,10 +78,12 @@ fn extents(edges: &AxisEdges, points: &[Option<Point>]) -> Option<(GridShape, Ve
     let mut shape = GridShape { dims: vec![], wrap: vec![], coordinates: vec![] };
     let mut starts = Vec::new();
     for (k, ring) in rings.into_iter().take(edges.dimensions).enumerate() {
-        let mut layers: BTreeMap<i16, usize> = BTreeMap::new();
-        points.iter().flatten().for_each(|point| *layers.entry(point[k]).or_default() += 1);
-        let fullest = *layers.values().max()?;
-        let mut full = layers.iter().filter(|&(_, &count)| 2 * count > fullest).map(|(&x, _)| x);
+        let mut layers = vec![0usize; POSITIONS];
+        let number = |x: i16| (i32::from(x) - i32::from(i16::MIN)) as usize;
+        points.iter().flatten().for_each(|point| layers[number(point[k])] += 1);
+        let fullest = *layers.iter().max()?;
+        let positions = (i16::MIN..=i16::MAX).zip(&layers);
+        let mut full = positions.filter(|&(_, &count)| 2 * count > fullest).map(|(x, _)| x);
         let first = full.next()?;
         let last = full.next_back().unwrap_or(first);
         starts.push(first);
@@ -99,7 +107,7 @@ fn extents(edges: &AxisEdges, points: &[Option<Point>]) -> Option<(GridShape, Ve
 ///
 /// The points of two neighbours differ by one step along one dimension, and by any number of rings along all dimensions.
 fn rings(edges: &AxisEdges, points: &[Option<Point>]) -> [Option<usize>; DIMENSIONS] {
-    let mut votes: [BTreeMap<usize, usize>; DIMENSIONS] = Default::default();
+    let mut votes: [Vec<usize>; DIMENSIONS] = std::array::from_fn(|_| vec![0; POSITIONS + 1]);
     for (v, p) in points.iter().enumerate() {
         let Some(p) = p else { continue };
         let later = edges.lists.of(v).iter().filter(|&&t| t as usize > v);
@@ -109,7 +117,7 @@ fn rings(edges: &AxisEdges, points: &[Option<Point>]) -> [Option<usize>; DIMENSI
                 // Most lines have their points in a row, so the edge that closes them is one shorter than the ring.
                 for (length, weight) in [(apart + 1, 3), (apart, 2), (apart.wrapping_sub(1), 2)] {
                     if apart > 2 && length >= SHORTEST_RING {
-                        *votes.entry(length).or_default() += weight;
+                        votes[length] += weight;
                     }
                 }
             }
@@ -117,7 +125,7 @@ fn rings(edges: &AxisEdges, points: &[Option<Point>]) -> [Option<usize>; DIMENSI
     }
     let n = points.len();
     votes.map(|votes| {
-        let (length, weight) = votes.into_iter().max_by_key(|&(_, weight)| weight)?;
+        let (length, weight) = votes.into_iter().enumerate().max_by_key(|&(_, weight)| weight)?;
         // Each line of the ring has one edge that closes it. Half of these edges must be there.
         (2 * weight * length > 3 * n).then_some(length)
     })
@@ -163,45 +171,78 @@ impl<'a> Filled<'a> {
 
     /// The points beside a point, those across corners too if there are diagonals.
     fn around(&self, index: usize) -> Vec<usize> {
-        let mut around = vec![(0usize, 0usize)];
+        let mut around = vec![index];
         let mut stride = self.vertex_at.len();
         for (&length, &wrap) in self.shape.dims.iter().zip(&self.shape.wrap) {
             stride /= length;
             let x = index / stride % length;
-            let mut along = vec![x];
-            along.extend(if x + 1 < length { Some(x + 1) } else { wrap.then_some(0) });
-            along.extend(if x > 0 { Some(x - 1) } else { wrap.then_some(length - 1) });
-            let with = |(base, moved): (usize, usize)| {
-                let steps =
-                    along.iter().map(move |&y| (base + y * stride, moved + usize::from(y != x)));
-                steps.collect::<Vec<_>>()
-            };
-            around = around.into_iter().flat_map(with).collect();
+            let after = if x + 1 < length { Some(x + 1) } else { wrap.then_some(0) };
+            let before = if x > 0 { Some(x - 1) } else { wrap.then_some(length - 1) };
+            // Without diagonals, steps begin at the point itself only.
+            let from = if self.diagonals { around.len() } else { 1 };
+            for y in after.into_iter().chain(before) {
+                for k in 0..from {
+                    around.push(around[k] - x * stride + y * stride);
+                }
+            }
         }
-        let most = if self.diagonals { usize::MAX } else { 1 };
-        around.retain(|&(_, moved)| moved > 0 && moved <= most);
-        around.into_iter().map(|(index, _)| index).collect()
+        around.swap_remove(0);
+        around
+    }
+
+    /// The steps between two points along all dimensions. `None` if there are several along one.
+    fn steps(&self, a: u32, b: u32) -> Option<usize> {
+        let (mut a, mut b, mut sum) = (a as usize, b as usize, 0);
+        for (&length, &wrap) in self.shape.dims.iter().zip(&self.shape.wrap).rev() {
+            let apart = (a % length).abs_diff(b % length);
+            let steps = if wrap { apart.min(length - apart) } else { apart };
+            if steps > 1 {
+                return None;
+            }
+            sum += steps;
+            (a, b) = (a / length, b / length);
+        }
+        Some(sum)
+    }
+
+    /// True if two points are beside each other, or also across a corner if there are diagonals.
+    fn are_beside(&self, a: u32, b: u32) -> bool {
+        self.steps(a, b).is_some_and(|steps| steps == 1 || self.diagonals)
     }
 
     /// Gives points to all other vertices: the free ones beside most of their neighbours, or any.
     fn fill(&mut self, graph: &Csr, mut rest: Vec<u32>) {
-        while !rest.is_empty() {
+        // Vertices for which something changed since they were looked at.
+        let mut awake = rest.clone();
+        for _ in 0..ROUNDS {
             let mut wishes: Vec<(i128, u32, usize)> = Vec::new();
-            for &v in &rest {
+            for v in std::mem::take(&mut awake) {
                 wishes.extend(self.best_free(graph, v).map(|(weight, at)| (-weight, v, at)));
             }
-            wishes.sort_unstable();
-            let before = rest.len();
+            wishes.arrange();
             // Vertices with few neighbours that have points, such as corners, wait until others have theirs.
             let most = wishes.first().map_or(0, |&(weight, ..)| weight);
-            for &(_, v, index) in wishes.iter().filter(|(weight, ..)| 2 * weight <= most) {
-                self.take(v, index);
+            for (weight, v, index) in wishes {
+                if self.index_of[v as usize] != u32::MAX {
+                    continue;
+                }
+                if 2 * weight <= most && self.take(v, index) {
+                    let without = |&t: &usize| self.index_of[t] == u32::MAX;
+                    awake.extend(
+                        graph.arcs(v as usize).map(|(t, _)| t).filter(without).map(|t| t as u32),
+                    );
+                } else {
+                    awake.push(v);
+                }
             }
-            rest.retain(|&v| self.index_of[v as usize] == u32::MAX);
-            if rest.len() == before {
+            awake.retain(|&v| self.index_of[v as usize] == u32::MAX);
+            awake.arrange();
+            awake.dedup();
+            if awake.is_empty() {
                 break;
             }
         }
+        rest.retain(|&v| self.index_of[v as usize] == u32::MAX);
         let free: Vec<usize> =
             (0..self.vertex_at.len()).filter(|&i| self.vertex_at[i] == u32::MAX).collect();
         for (v, index) in rest.into_iter().zip(free) {
@@ -209,14 +250,28 @@ impl<'a> Filled<'a> {
         }
     }
 
+    /// True unless the edges between vertices that have points already are too much traffic that the grid does not explain.
+    fn may_explain(&self, graph: &Csr) -> bool {
+        let (mut other, mut total) = (0i128, 0i128);
+        for v in 0..graph.len() {
+            for (t, w) in graph.arcs(v) {
+                total += i128::from(w);
+                let (a, b) = (self.index_of[v], self.index_of[t]);
+                if a != u32::MAX && b != u32::MAX && self.steps(a, b).is_none() {
+                    other += i128::from(w);
+                }
+            }
+        }
+        4 * other <= (4 - QUARTERS) * total
+    }
+
     /// Takes their points from the vertices that have less than half of their traffic with the points beside their own.
     fn without_neighbours(&mut self, graph: &Csr) -> Vec<u32> {
         let is_loose = |&v: &u32| {
-            let around = self.around(self.index_of[v as usize] as usize);
             let (mut near, mut all) = (0i128, 0i128);
             for (t, w) in graph.arcs(v as usize) {
                 all += i128::from(w);
-                if around.contains(&(self.index_of[t] as usize)) {
+                if self.are_beside(self.index_of[v as usize], self.index_of[t]) {
                     near += i128::from(w);
                 }
             }
@@ -232,19 +287,20 @@ impl<'a> Filled<'a> {
 
     /// The free point beside neighbours of a vertex with the most traffic, and this traffic.
     fn best_free(&self, graph: &Csr, v: u32) -> Option<(i128, usize)> {
-        let mut weight_at: BTreeMap<usize, i128> = BTreeMap::new();
+        let mut wishes: Vec<(usize, i64)> = Vec::new();
         for (t, w) in graph.arcs(v as usize) {
             let at = self.index_of[t];
-            if at == u32::MAX {
-                continue;
-            }
-            for index in self.around(at as usize) {
-                if self.vertex_at[index] == u32::MAX {
-                    *weight_at.entry(index).or_default() += i128::from(w);
-                }
+            if at != u32::MAX {
+                let free = |&index: &usize| self.vertex_at[index] == u32::MAX;
+                let around = self.around(at as usize).into_iter().filter(free);
+                wishes.extend(around.map(|index| (index, w)));
             }
         }
-        weight_at.into_iter().map(|(index, weight)| (weight, index)).max_by_key(|&(w, _)| w)
+        wishes.arrange_by_key(|&(index, _)| index);
+        let sums = wishes
+            .chunk_by(|a, b| a.0 == b.0)
+            .map(|equal| (equal.iter().map(|&(_, w)| i128::from(w)).sum::<i128>(), equal[0].0));
+        sums.max_by_key(|&(weight, _)| weight)
     }
 
     fn coordinates(&self) -> Vec<Vec<u32>> {

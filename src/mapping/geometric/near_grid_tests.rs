@@ -1,6 +1,7 @@
 //! Grids whose edges were moved are recognised; other graphs are refused.
 
 use super::*;
+use crate::base::random::SplitMix64;
 use crate::mapping::engine::Scale;
 use crate::matrix::moved_edges::{MovedTo, with_moved_edges};
 use crate::matrix::{Graph, synthetic::pattern};
@@ -70,4 +71,29 @@ fn other_graphs_are_refused() {
     // Half of the edges are irregular.
     let half = with_moved_edges(&pattern("stencil:30x30").unwrap(), 0.5, MovedTo::Anywhere, 1);
     assert!(found(&half).is_none());
+}
+
+/// A grid without a tenth of its edges, and a small grid tied to a dense band, took time that grew with the square of the number of
+/// vertices: 34 seconds for 250 000 vertices, and 10 for 6500.
+#[test]
+fn recognition_takes_time_by_the_number_of_edges() {
+    let mut random = SplitMix64::new(3);
+    let grid = pattern("stencil:300x300,shuffle=1").unwrap();
+    let mut edges: Vec<(u32, u32, u64)> = Vec::new();
+    for v in 0..90_000u32 {
+        let row = grid.arcs(v as usize).filter(|&(t, _)| t > v);
+        edges.extend(row.filter(|_| random.unit() < 0.9).map(|(t, weight)| (v, t, weight)));
+    }
+    let (shape, _) = found(&Graph::from_edges(90_000, &edges)).unwrap();
+    assert_eq!(shape.dims, [300, 300]);
+    let grid = pattern("stencil:50x50").unwrap();
+    let mut edges: Vec<(u32, u32, u64)> = Vec::new();
+    for v in 0..2500u32 {
+        edges.extend(grid.arcs(v as usize).filter(|&(t, _)| t > v).map(|(t, w)| (v, t, w)));
+    }
+    for v in 2500..6500u32 {
+        edges.extend([1, 3, 5].iter().map(|step| (v, v + step, 1)).filter(|edge| edge.1 < 6500));
+    }
+    edges.extend((0..8).map(|k| (k * 300, 2500 + k * 400, 1)));
+    assert!(found(&Graph::from_edges(6500, &edges)).is_none());
 }
