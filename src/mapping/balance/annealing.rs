@@ -12,10 +12,10 @@ use crate::mapping::{Budget, Objective, Preset};
 /// Most slots: their distances are in a table.
 const MOST_SLOTS: usize = 1024;
 
-/// Proposals between two looks at the clock.
+/// Steps between two looks at the clock.
 const STRIDE: u64 = 4096;
 
-/// Partners of the tasks of one proposal, in the mean of all. Where tasks have more, there are fewer proposals.
+/// A proposal is one step, or one for each so many partners of its tasks if they have more.
 const PARTNERS: u64 = 64;
 
 /// Partners that are tried for an exchange.
@@ -24,7 +24,7 @@ const TRIED: usize = 4;
 /// How long and how hot the annealing is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Annealing {
-    /// Proposals.
+    /// Proposals of tasks with up to [`PARTNERS`] partners together. Where tasks have more, there are fewer.
     pub(super) steps: u64,
     /// First and last temperature, in units of the mean rise of the cost by a proposal.
     pub(super) hot: f64,
@@ -34,7 +34,6 @@ pub(super) struct Annealing {
 /// A mapping that is annealed. Slots are numbered from 0 among those that the tasks may use.
 struct State<'a, 'p> {
     search: &'a LocalSearch<'a, 'p>,
-    slots: usize,
     /// By both slots.
     distances: Vec<f64>,
     slot_of: Vec<u32>,
@@ -71,8 +70,8 @@ impl Annealing {
         }
     }
 
-    /// The mapping after annealing; `slots` are those that the tasks may use. `None` if there are too many, if leaving a slot
-    /// has a price, or if no proposal raises the cost.
+    /// The mapping after annealing; `slots` are those that the tasks may use. `None` if there are too many, or if
+    /// no proposal raises the cost. The prices of previous slots are not looked at.
     pub(super) fn run(
         self,
         search: &LocalSearch<'_, '_>,
@@ -81,9 +80,6 @@ impl Annealing {
         rng: &mut Rng,
         budget: &Budget,
     ) -> Option<Vec<usize>> {
-        if search.homes.is_some() {
-            return None;
-        }
         let mut state = State::new(search, slots, slot_of_task)?;
         let rises = (0..1000).filter_map(|_| state.propose(rng)).map(|p| p.rise);
         let rises: Vec<f64> = rises.filter(|&rise| rise > 0.0).collect();
@@ -146,7 +142,6 @@ impl<'a, 'p> State<'a, 'p> {
         let tasks = slot_of.len();
         let mut state = State {
             search,
-            slots: slots.len(),
             distances,
             slot_of,
             sums,
@@ -200,7 +195,8 @@ impl<'a, 'p> State<'a, 'p> {
 
     /// How much the cost rises if a task goes from one slot to another.
     fn rise(&self, task: usize, from: u32, to: u32) -> f64 {
-        let (from, to) = (from as usize * self.slots, to as usize * self.slots);
+        let slots = self.members.len();
+        let (from, to) = (from as usize * slots, to as usize * slots);
         let arcs = self.search.problem.graph.arcs(task);
         arcs.map(|(t, w)| {
             let there = self.slot_of[t as usize] as usize;
@@ -253,7 +249,7 @@ impl<'a, 'p> State<'a, 'p> {
     fn exchange(&self, alone: Proposal, other: usize, here: u32) -> Proposal {
         let graph = self.search.problem.graph;
         let weight = graph.weight_between(alone.task, other);
-        let apart = self.distances[alone.there as usize * self.slots + here as usize];
+        let apart = self.distances[alone.there as usize * self.members.len() + here as usize];
         let between = if weight == 0 { 0.0 } else { self.weight(weight) * apart };
         let rise = alone.rise + self.rise(other, alone.there, here) + 2.0 * between;
         Proposal { back: Some(other), rise, ..alone }

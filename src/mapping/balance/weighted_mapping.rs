@@ -217,3 +217,19 @@ fn given_orders(
     let round_robin = with_fixed(&|task| slots[task % n]);
     [("round-robin", round_robin), ("blocks", with_fixed(&|task| slots[task * n / tasks]))]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::synthetic::pattern;
+
+    #[test]
+    fn hubs_are_tasks_that_most_edges_lead_to() {
+        let star: Vec<(u32, u32, u64)> = (1..600).map(|t| (0, t, 1)).collect();
+        assert!(has_hubs(&Graph::from_edges(600, &star)));
+        assert!(!has_hubs(&Graph::from_edges(3, &[])));
+        for text in ["powerlaw:4096", "rgg:600", "moore:8x8x8"] {
+            assert!(!has_hubs(&pattern(text).unwrap()), "{text}");
+        }
+    }
+}

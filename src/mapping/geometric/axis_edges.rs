@@ -8,6 +8,7 @@
 //! Most graphs are no grids. They are refused after [`SAMPLES`] vertices: around enough of them, the edges must form the
 //! corner of a grid. Limits: two to four dimensions. A path or a ring has no squares, so it is not found here.
 
+use super::point::DIMENSIONS;
 use super::skeleton::Lists;
 use crate::base::sorting::Arrange;
 use crate::mapping::engine::Csr;
@@ -15,7 +16,7 @@ use crate::mapping::engine::Csr;
 /// Vertices that are looked at before all others.
 const SAMPLES: usize = 256;
 
-/// One of this many samples must have regular surroundings. With diagonals and 3 percent of the edges moved, one of 15 has.
+/// One of this many samples must have regular surroundings.
 const REGULAR_SHARE: usize = 24;
 
 /// Vertices that a grid may be grown from, one after the other, until the points fit.
@@ -23,9 +24,6 @@ const STARTS: usize = 4;
 
 /// Largest degree of a vertex in a stencil: four dimensions with diagonals.
 const MAX_DEGREE: usize = 80;
-
-/// Most dimensions.
-pub(super) const DIMENSIONS: usize = 4;
 
 /// The edges along the axes, as far as they are recognised.
 pub(super) struct AxisEdges {

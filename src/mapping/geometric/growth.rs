@@ -7,13 +7,11 @@
 //! In a ring, the growth from both sides meets somewhere. The points are therefore those of a grid without rings, and the
 //! ends of some edges have points that are a whole ring apart.
 
-use super::axis_edges::{AxisEdges, DIMENSIONS, common};
+use super::axis_edges::{AxisEdges, common};
+use super::point::{DIMENSIONS, Point, steps};
 use super::skeleton::Lists;
 use fnv::FnvHashMap;
 use std::collections::VecDeque;
-
-/// Steps from the first vertex along each dimension.
-pub(super) type Point = [i16; DIMENSIONS];
 
 /// The point of every vertex, by growth from `first`; `None` for vertices that no hint leads to.
 pub(super) fn grown(edges: &AxisEdges, first: u32) -> Vec<Option<Point>> {
@@ -216,9 +214,4 @@ impl Growth<'_> {
         }
         fit
     }
-}
-
-/// Steps between two points.
-pub(super) fn steps(p: Point, q: Point) -> u32 {
-    p.iter().zip(&q).map(|(a, b)| u32::from(a.abs_diff(*b))).sum()
 }

@@ -12,6 +12,7 @@ mod lines;
 mod lines_on_grid;
 mod near_grid;
 mod part;
+mod point;
 mod recognise;
 mod shape;
 mod shells;

@@ -10,8 +10,9 @@
 //! so its mappings compete with those of a search. Limits: two to four dimensions, no rings of less than five, and no
 //! vertices missing.
 
-use super::axis_edges::{AxisEdges, DIMENSIONS, axis_edges};
-use super::growth::{Point, grown};
+use super::axis_edges::{AxisEdges, axis_edges};
+use super::growth::grown;
+use super::point::{DIMENSIONS, Point};
 use super::shape::GridShape;
 use crate::base::sorting::Arrange;
 use crate::mapping::engine::Csr;
@@ -64,6 +65,9 @@ fn grown_from(graph: &Csr, edges: &AxisEdges, first: u32) -> Option<(GridShape, 
     filled.fill(graph, rest);
     for _ in 0..REPAIRS {
         let loose = filled.without_neighbours(graph);
+        if loose.is_empty() {
+            break;
+        }
         filled.fill(graph, loose);
     }
     shape.coordinates = filled.coordinates();

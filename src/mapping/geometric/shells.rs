@@ -10,14 +10,9 @@
 //! are checked, so no wrong answer is possible. Limits: at most four dimensions, no rings of five or more and no
 //! diagonals. `detect` has a slower method for these.
 
+use super::point::{DIMENSIONS, Point, steps};
 use super::shape::GridShape;
 use crate::mapping::engine::Csr;
-
-/// Most dimensions.
-const DIMENSIONS: usize = 4;
-
-/// Steps from vertex 0 along each dimension.
-type Point = [i16; DIMENSIONS];
 
 /// The grid, or `None` if there is none that this method recognises. Dimensions and their directions are numbered as by
 /// `detect`.
@@ -94,11 +89,6 @@ fn continued(mut p: Point) -> Option<Point> {
 fn joined(p: Point, q: Point) -> Point {
     let farther = |k: usize| if p[k].unsigned_abs() >= q[k].unsigned_abs() { p[k] } else { q[k] };
     std::array::from_fn(farther)
-}
-
-#[inline(always)]
-fn steps(p: Point, q: Point) -> u32 {
-    p.iter().zip(&q).map(|(a, b)| u32::from(a.abs_diff(*b))).sum()
 }
 
 /// True if every point of the grid is taken once, and there are as many edges as in the grid.
