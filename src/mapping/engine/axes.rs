@@ -42,7 +42,7 @@ pub(crate) struct Axes {
 impl Axes {
     /// The largest number of columns. A task that moves changes whole rows of its partners.
     pub(crate) const WIDEST: usize = 160;
-    /// The largest number of columns of all places together: tables of 16 MiB, with numbers of 32 bits.
+    /// The largest number of columns of all places together: tables of about 16 MiB, with numbers of 32 bits.
     const MOST: usize = 4 << 20;
 
     /// `None` if there are more axes, coordinates or places than there is room for. `lengths` are the numbers of

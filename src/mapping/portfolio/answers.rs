@@ -4,7 +4,7 @@
 //! preset has all answers of the weaker ones, and the best of them is never worse.
 
 use super::candidate::{Candidate, Origin};
-use super::effort::{HOT_AFTER_CLUSTERS, HOT_AFTER_LINES};
+use super::effort::{HOT_AFTER_LINES, hot_after_clusters};
 use super::few_tasks::{Found, best_of_all};
 use super::generators::Candidates;
 use super::inside_nodes;
@@ -190,7 +190,7 @@ fn refined(
         let effort = &match candidate.origin {
             // Blocks are annealed down to single tasks.
             Origin::Blocks => Effort { anneal_steps: 0, ..*effort },
-            Origin::Clusters => Effort { hot: effort.hot.min(HOT_AFTER_CLUSTERS), ..*effort },
+            Origin::Clusters => Effort { hot: hot_after_clusters(effort.hot), ..*effort },
             Origin::EvenLines => Effort { hot: effort.hot.min(HOT_AFTER_LINES), ..*effort },
             Origin::Search | Origin::Stencil | Origin::Folding | Origin::UnevenLines => *effort,
         };

@@ -26,8 +26,11 @@ impl Metric {
     }
 }
 
-/// First temperature of annealing where clusters have found their places, in units of the mean uphill step.
-pub(crate) const HOT_AFTER_CLUSTERS: f64 = 0.15;
+/// First temperature of annealing where clusters have found their places, in units of the mean uphill step, for a search
+/// that begins at temperature `hot` elsewhere.
+pub(crate) fn hot_after_clusters(hot: f64) -> f64 {
+    (0.75 * hot).min(0.15)
+}
 
 /// The same where lines have been laid out on a mesh or torus. At a higher temperature, the layout is lost and not found
 /// again.
@@ -69,6 +72,7 @@ impl Effort {
         // temperature only.
         let (hot, cold) = match (metric, preset, n) {
             (Metric::Axes, Preset::Fast, _) => (0.15, 0.02),
+            (Metric::Axes, _, 0..=512) => (0.15, 0.015),
             (Metric::Axes, _, 513..=1024) => (0.3, 0.015),
             (Metric::Axes, ..) => (0.2, 0.015),
             _ => (0.2, 0.02),
@@ -158,15 +162,15 @@ fn anneal_steps(preset: Preset, metric: Metric, n: u64) -> u64 {
             (Metric::Tree, 0..=512) => 30_000,
             // It finds least where there are about a thousand tasks.
             (Metric::Tree, 1025..=8192) => 20_000,
-            (Metric::Axes, 0..=8192) => 600 * n,
+            (Metric::Axes, 0..=8192) => 1000 * n,
             (Metric::Other, 0..=8192) => 300 * n,
             _ => 0,
         },
         Preset::Default => match (metric, n) {
             (Metric::Tree, 0..=8192) => 110_000 + 80 * n,
-            (Metric::Axes, 0..=512) => 40_000 * n,
-            (Metric::Axes, 513..=1024) => 14_000_000,
-            (Metric::Axes, 0..=8192) => 6_000_000 + 5500 * n,
+            (Metric::Axes, 0..=512) => 85_000 * n,
+            (Metric::Axes, 513..=1024) => 25_000_000,
+            (Metric::Axes, 0..=8192) => 10_000_000 + 9500 * n,
             (Metric::Other, 0..=512) => 24_000 * n,
             (Metric::Other, 513..=1024) => 8_000_000,
             (Metric::Other, 0..=8192) => 2_000_000 + 4000 * n,
@@ -176,8 +180,8 @@ fn anneal_steps(preset: Preset, metric: Metric, n: u64) -> u64 {
         // Off trees, five times as much as the preset before it finds another percent on irregular patterns.
         Preset::Strong => match (metric, n) {
             (Metric::Tree, _) => 20_000 * n.min(65_536),
-            (Metric::Axes, 0..=1024) => 250_000 * n,
-            (Metric::Axes, _) => (20_000 * n.min(65_536)).max(250_000_000),
+            (Metric::Axes, 0..=1024) => 450_000 * n,
+            (Metric::Axes, _) => (34_000 * n.min(65_536)).max(450_000_000),
             (Metric::Other, 0..=1024) => 120_000 * n,
             (Metric::Other, _) => (20_000 * n.min(65_536)).max(120_000_000),
         },
@@ -203,7 +207,8 @@ fn of_clusters(preset: Preset, tasks: u64) -> BlockEffort {
     let (least_per_block, per_level, most_per_block) = match (preset, tasks) {
         (Preset::Fast, 0..=8192) => (100, (150 * tasks).min(1_000_000), 1000),
         (Preset::Fast, _) => (20, 400_000, 1000),
-        (Preset::Default, 0..=8192) => (1500, (3000 * tasks).min(7_500_000), 15_000),
+        (Preset::Default, 0..=512) => (1500, 3000 * tasks, 15_000),
+        (Preset::Default, 513..=8192) => (2500, (5000 * tasks).min(12_500_000), 25_000),
         (Preset::Default, _) => (100, 2_500_000, 5000),
         (Preset::Strong, _) => (3000, (10_000 * tasks).min(20_000_000), 50_000),
     };

@@ -3,11 +3,13 @@
 //! A proposal takes a random task and a random partner of it, and moves the task to a random place near
 //! the partner. A task on that place moves to the other's place. Thus every proposal can bring a pair
 //! together.
+//!
+//! On grids, once few proposals are taken, [`axis_annealing`](super::axis_annealing) judges all places near a partner
+//! together.
 
-use super::axis_costs::AxisCosts;
+use super::axis_annealing::AxisAnnealing;
 use super::near::Near;
 use super::refiner::{Refiner, SearchSpace};
-use super::swap_costs::{Summed, SwapCosts};
 use crate::mapping::Budget;
 use crate::mapping::engine::{Csr, Distance, EMPTY, Placement, Rng};
 use std::sync::LazyLock;
@@ -26,7 +28,10 @@ pub(crate) struct Annealing {
 }
 
 /// The part of the proposals, times the mean number of coordinates of an axis, below which tables of costs are faster.
-const FEW: f64 = 1.5;
+const FEW: f64 = 3.0;
+
+/// Proposals at one temperature.
+pub(super) const BLOCK: u64 = 1024;
 
 /// Entries of [`DRAWS`].
 const ENTRIES: usize = 4096;
@@ -39,41 +44,124 @@ static DRAWS: LazyLock<Box<[f64; ENTRIES]>> = LazyLock::new(|| {
 
 impl<D: Distance, N: Near> Refiner<D, N> for Annealing {
     fn refine(&mut self, space: &SearchSpace<'_, D, N>, placement: &mut Placement) -> i128 {
-        let (graph, distance) = (space.graph, space.distance);
         let Some(mut run) = Run::new(space, self) else { return 0 };
-        let mut summed = Summed { graph, distance };
-        let Some(unit) = run.mean_uphill(&summed, placement, space.near) else { return 0 };
+        let unit = run.proposals.mean_uphill(space, placement, &mut run.rng);
+        let Some(unit) = unit else { return 0 };
         run.temperature = unit * self.hot;
+        let axes = space.distance.axes().zip(space.near.lists());
         // Tables are slow to change, so they pay once few proposals are taken.
-        let few = distance
-            .axes()
-            .map_or(0.0, |axes| FEW * axes.list().len() as f64 / axes.width() as f64);
-        run.cool(&mut summed, placement, space.near, few);
-        if !run.has_ended() {
-            if let Some(mut costs) = AxisCosts::<_, i32>::new(graph, distance, placement, 31) {
-                run.cool(&mut costs, placement, space.near, 0.0);
-            } else if let Some(mut costs) = AxisCosts::<_, i64>::new(graph, distance, placement, 62)
-            {
-                run.cool(&mut costs, placement, space.near, 0.0);
-            } else {
-                run.cool(&mut summed, placement, space.near, 0.0);
-            }
+        let few =
+            axes.map_or(0.0, |(axes, _)| FEW * axes.list().len() as f64 / axes.width() as f64);
+        run.cool(few, |proposals, heat, rng| proposals.block(space, placement, heat, rng));
+        if let Some((axes, lists)) = axes.filter(|_| !run.has_ended())
+            && let Some(mut tables) = AxisAnnealing::new(space.graph, axes, placement)
+        {
+            run.cool(0.0, |proposals, heat, rng| {
+                tables.block(proposals, lists, placement, heat, rng)
+            });
         }
+        run.cool(0.0, |proposals, heat, rng| proposals.block(space, placement, heat, rng));
         self.rng = run.rng;
         run.change
     }
 }
 
-/// Proposals at one temperature.
-const BLOCK: u64 = 1024;
+/// The exchanges that a run may propose.
+pub(super) struct Proposals<'a> {
+    pub(super) graph: &'a Csr,
+    pinned: &'a [bool],
+    /// The tasks that may move, and that have partners.
+    movable: Vec<u32>,
+}
+
+/// What became of the proposals of a block.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Taken {
+    /// How many were taken and changed the cost. On slots for several tasks, many exchanges change nothing.
+    pub(super) count: u64,
+    /// The change of the cost of all edges.
+    pub(super) change: i64,
+}
+
+impl Proposals<'_> {
+    /// A task that may move, and the number of an arc to a partner.
+    #[inline(always)]
+    pub(super) fn pair(&self, rng: &mut Rng) -> (usize, usize) {
+        let u = self.movable[rng.below(self.movable.len())] as usize;
+        let arcs = self.graph.range(u);
+        (u, arcs.start + rng.below(arcs.len()))
+    }
+
+    /// Whether task `u` may move to place `q`.
+    #[inline(always)]
+    pub(super) fn may_move(&self, placement: &Placement, u: usize, q: u32) -> bool {
+        let v = placement.task_at[q as usize];
+        let is_pinned = |v: u32| self.pinned.get(v as usize).copied().unwrap_or(false);
+        q != placement.place_of[u] && (v == EMPTY || !is_pinned(v))
+    }
+
+    /// A task that may move to a place.
+    #[inline(always)]
+    fn propose(
+        &self,
+        placement: &Placement,
+        near: &impl Near,
+        rng: &mut Rng,
+    ) -> Option<(usize, u32)> {
+        let (u, arc) = self.pair(rng);
+        let partner = self.graph.arcs.target(arc);
+        let q = near.pick(placement.place_of[partner as usize], rng);
+        self.may_move(placement, u, q).then_some((u, q))
+    }
+
+    /// The mean uphill step, which sets the scale of temperatures. `None` if there is none.
+    fn mean_uphill<D: Distance, N: Near>(
+        &self,
+        space: &SearchSpace<'_, D, N>,
+        placement: &Placement,
+        rng: &mut Rng,
+    ) -> Option<f64> {
+        let (mut uphill, mut count) = (0f64, 0u32);
+        for _ in 0..512 {
+            if let Some((u, q)) = self.propose(placement, space.near, rng) {
+                let delta = placement.delta(space.graph, space.distance, u, q);
+                if delta > 0 {
+                    uphill += delta as f64;
+                    count += 1;
+                }
+            }
+        }
+        (count > 0).then(|| uphill / f64::from(count))
+    }
+
+    /// A block of proposals, each judged by adding up the edges of both tasks.
+    fn block<D: Distance, N: Near>(
+        &self,
+        space: &SearchSpace<'_, D, N>,
+        placement: &mut Placement,
+        temperature: f64,
+        rng: &mut Rng,
+    ) -> Taken {
+        let draws = &**DRAWS;
+        let mut taken = Taken::default();
+        for _ in 0..BLOCK {
+            let Some((u, q)) = self.propose(placement, space.near, rng) else { continue };
+            let delta = placement.delta(space.graph, space.distance, u, q);
+            let mut draw = || temperature * draws[rng.next_u64() as usize % ENTRIES];
+            if delta <= 0 || (delta as f64) < draw() {
+                placement.swap(u, q);
+                taken.count += u64::from(delta != 0);
+                taken.change += delta;
+            }
+        }
+        taken
+    }
+}
 
 /// A run that has come to some temperature.
 struct Run<'a> {
-    graph: &'a Csr,
-    pinned: &'a [bool],
+    proposals: Proposals<'a>,
     budget: &'a Budget,
-    /// The tasks that may move, and that have partners.
-    movable: Vec<u32>,
     block: u64,
     blocks: u64,
     temperature: f64,
@@ -91,10 +179,8 @@ impl<'a> Run<'a> {
         let movable: Vec<u32> = (0..graph.len() as u32).filter(can_move).collect();
         let blocks = (schedule.steps / BLOCK).max(1);
         (!movable.is_empty()).then(|| Run {
-            graph,
-            pinned: space.pinned,
+            proposals: Proposals { graph, pinned: space.pinned, movable },
             budget: space.budget,
-            movable,
             block: 0,
             blocks,
             temperature: 0.0,
@@ -108,95 +194,28 @@ impl<'a> Run<'a> {
         self.block == self.blocks
     }
 
-    /// A task that may move to a place.
-    #[inline(always)]
-    fn propose(
-        &self,
-        placement: &Placement,
-        near: &impl Near,
-        rng: &mut Rng,
-    ) -> Option<(usize, u32)> {
-        let u = self.movable[rng.below(self.movable.len())] as usize;
-        let r = self.graph.range(u);
-        let x = self.graph.arcs.target(r.start + rng.below(r.len()));
-        let q = near.pick(placement.place_of[x as usize], rng);
-        if q == placement.place_of[u] {
-            return None;
-        }
-        let v = placement.task_at[q as usize];
-        let is_pinned = |v: u32| self.pinned.get(v as usize).copied().unwrap_or(false);
-        (v == EMPTY || !is_pinned(v)).then_some((u, q))
-    }
-
-    /// The mean uphill step, which sets the scale of temperatures. `None` if there is none.
-    fn mean_uphill(
-        &mut self,
-        costs: &impl SwapCosts,
-        placement: &Placement,
-        near: &impl Near,
-    ) -> Option<f64> {
-        let (mut uphill, mut count) = (0f64, 0u32);
-        let mut rng = self.rng.clone();
-        for _ in 0..512 {
-            if let Some((u, q)) = self.propose(placement, near, &mut rng) {
-                let delta = costs.change(costs.at_least(placement, u, q), placement, u, q);
-                if delta > 0 {
-                    uphill += delta as f64;
-                    count += 1;
-                }
-            }
-        }
-        self.rng = rng;
-        (count > 0).then(|| uphill / f64::from(count))
-    }
-
-    /// Cools to the end, or until a smaller part than `least` of the proposals of a block is taken. What changes often is
-    /// in local copies: behind `self` the compiler has to assume that each swap may change it.
-    fn cool(
-        &mut self,
-        costs: &mut impl SwapCosts,
-        placement: &mut Placement,
-        near: &impl Near,
-        least: f64,
-    ) {
-        let (draws, mut rng) = (&**DRAWS, self.rng.clone());
-        let mut temperature = self.temperature;
+    /// Cools to the end, or until a smaller part than `least` of the proposals of a block is taken. `make` makes the
+    /// proposals of a block at a temperature.
+    fn cool(&mut self, least: f64, mut make: impl FnMut(&Proposals<'a>, f64, &mut Rng) -> Taken) {
         let enough = (least * BLOCK as f64) as u64;
         while self.block < self.blocks {
             if self.budget.expired() {
                 self.block = self.blocks;
-                break;
+                return;
             }
             if self.block.is_multiple_of(16) {
                 self.budget.report("annealing", self.block, self.blocks);
             }
-            let (mut change, mut taken) = (0i64, 0u64);
-            for _ in 0..BLOCK {
-                let Some((u, q)) = self.propose(placement, near, &mut rng) else { continue };
-                let mut most = None;
-                let mut accepts = |delta: i64| {
-                    let draw = || temperature * draws[rng.next_u64() as usize % ENTRIES];
-                    delta <= 0 || (delta as f64) < *most.get_or_insert_with(draw)
-                };
-                let least = costs.at_least(placement, u, q);
-                if !accepts(least) {
-                    continue;
-                }
-                let delta = costs.change(least, placement, u, q);
-                if accepts(delta) {
-                    costs.swap(placement, u, q);
-                    change += delta;
-                    taken += 1;
-                }
-            }
-            self.change += i128::from(change);
+            // What changes often is in a local copy: behind `self` the compiler has to assume that each swap may change it.
+            let mut rng = self.rng.clone();
+            let taken = make(&self.proposals, self.temperature, &mut rng);
+            self.rng = rng;
+            self.change += i128::from(taken.change);
             self.block += 1;
-            temperature *= self.cooling;
-            if taken < enough {
-                break;
+            self.temperature *= self.cooling;
+            if taken.count < enough {
+                return;
             }
         }
-        self.temperature = temperature;
-        self.rng = rng;
     }
 }

@@ -1,6 +1,7 @@
 //! Refinement: changes a valid answer into a better one.
 
 mod anneal;
+mod axis_annealing;
 mod axis_costs;
 mod bisection_refiner;
 mod congestion;
@@ -18,7 +19,6 @@ mod requests;
 mod robust_tabu;
 mod surroundings;
 mod swap;
-mod swap_costs;
 
 pub(crate) use anneal::Annealing;
 pub(crate) use bisection_refiner::{BisectionRefiner, Unrefined};

@@ -15,6 +15,11 @@ pub(crate) trait Near {
     /// Tells the processor to load what [`Near::nearest`] reads for a place.
     fn ask_for(&self, _: u32) {}
 
+    /// The lists, if the near places are in lists.
+    fn lists(&self) -> Option<&ListNear> {
+        None
+    }
+
     /// True if all places of one [`Near::nearest`] are at the same distance from any place outside.
     fn alike(&self) -> bool {
         false
@@ -200,6 +205,10 @@ impl ListNear {
 }
 
 impl Near for ListNear {
+    fn lists(&self) -> Option<&ListNear> {
+        Some(self)
+    }
+
     #[inline(always)]
     fn ask_for(&self, p: u32) {
         ask_for(&self.list[p as usize * self.width..]);
