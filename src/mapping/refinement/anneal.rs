@@ -77,7 +77,7 @@ pub(super) struct Proposals<'a> {
 /// What became of the proposals of a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Taken {
-    /// How many were taken and changed the cost. On slots for several tasks, many exchanges change nothing.
+    /// How many were taken, without those between places of the same slot, which change nothing.
     pub(super) count: u64,
     /// The change of the cost of all edges.
     pub(super) change: i64,
@@ -149,8 +149,9 @@ impl Proposals<'_> {
             let delta = placement.delta(space.graph, space.distance, u, q);
             let mut draw = || temperature * draws[rng.next_u64() as usize % ENTRIES];
             if delta <= 0 || (delta as f64) < draw() {
+                let is_move = delta != 0 || space.distance.between(placement.place_of[u], q) > 0;
                 placement.swap(u, q);
-                taken.count += u64::from(delta != 0);
+                taken.count += u64::from(is_move);
                 taken.change += delta;
             }
         }

@@ -108,7 +108,7 @@ fn block<A: Amount>(
             let change = least[k].into() + edge;
             if (change as f32) < most(k) {
                 costs.swap(placement, u, q);
-                taken.count += u64::from(change != 0);
+                taken.count += 1;
                 taken.change += change;
                 // The places after this one were not proposed.
                 looked -= (first + places.len() - 1 - k) % places.len();
