@@ -10,9 +10,9 @@
 //!
 //! Limits: eight places of a longer list are looked at, and draws have 1024 values.
 
-use super::anneal::{BLOCK, Proposals, Taken};
 use super::axis_costs::{Amount, AxisCosts, BUNCH};
 use super::near::{ListNear, Near};
+use super::proposals::{BLOCK, Proposals, Taken};
 use crate::mapping::engine::{Axes, Csr, Placement, Rng};
 use std::sync::LazyLock;
 

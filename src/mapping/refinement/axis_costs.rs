@@ -8,7 +8,7 @@
 //! Numbers are changed eight at a time: the compiler makes a few vector instructions of each part of a row.
 
 use crate::mapping::engine::{Axes, Columns, Csr, EMPTY, Placement};
-use std::ops::{Add, AddAssign, BitAnd, Mul, Sub, SubAssign};
+use std::ops::{Add, AddAssign, BitAnd, Mul, Sub};
 
 /// Places that are judged at once.
 pub(super) const BUNCH: usize = 8;
@@ -17,11 +17,9 @@ pub(super) const BUNCH: usize = 8;
 pub(super) trait Amount:
     Copy
     + Default
-    + PartialEq
     + From<i32>
     + Into<i64>
     + AddAssign
-    + SubAssign
     + Sub<Output = Self>
     + Add<Output = Self>
     + Mul<Output = Self>
@@ -217,7 +215,7 @@ impl<'a, A: Amount> AxisCosts<'a, A> {
         if v != EMPTY {
             for (t, w) in graph.arcs(v as usize) {
                 let row = &mut self.costs[t * parts..][..parts];
-                self.steps.iter().for_each(|step| step.take(&mut row[step.part], A::of(w)));
+                self.steps.iter().for_each(|step| step.add(&mut row[step.part], A::of(-w)));
             }
         }
     }
@@ -250,24 +248,11 @@ impl<A: Amount> Step<A> {
     #[inline(always)]
     fn add(&self, part: &mut [A; LANES], weight: A) {
         if self.is_short {
-            for k in 0..LANES {
-                part[k] += (weight & self.farther[k]) - (weight & self.nearer[k]);
-            }
-            return;
+            let change = |k: usize| (weight & self.farther[k]) - (weight & self.nearer[k]);
+            (0..LANES).for_each(|k| part[k] += change(k));
+        } else {
+            (0..LANES).for_each(|k| part[k] += weight * self.changes[k]);
         }
-        (0..LANES).for_each(|k| part[k] += weight * self.changes[k]);
-    }
-
-    /// Takes them back.
-    #[inline(always)]
-    fn take(&self, part: &mut [A; LANES], weight: A) {
-        if self.is_short {
-            for k in 0..LANES {
-                part[k] += (weight & self.nearer[k]) - (weight & self.farther[k]);
-            }
-            return;
-        }
-        (0..LANES).for_each(|k| part[k] -= weight * self.changes[k]);
     }
 }
 

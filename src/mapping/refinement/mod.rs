@@ -14,6 +14,7 @@ mod link_times;
 mod near;
 mod nearness;
 mod path_table;
+mod proposals;
 mod refiner;
 mod requests;
 mod robust_tabu;
