@@ -7,8 +7,9 @@
 //! On grids, once few proposals are taken, [`axis_annealing`](super::axis_annealing) judges all places near a partner
 //! together.
 
-use super::axis_annealing::AxisAnnealing;
-use super::near::Near;
+use super::axis_annealing;
+use super::axis_costs::{Amount, AxisCosts};
+use super::near::{ListNear, Near};
 use super::proposals::{BLOCK, Proposals, Taken};
 use super::refiner::{Refiner, SearchSpace};
 use crate::mapping::Budget;
@@ -41,12 +42,12 @@ impl<D: Distance, N: Near> Refiner<D, N> for Annealing {
         let few =
             axes.map_or(0.0, |(axes, _)| FEW * axes.list().len() as f64 / axes.width() as f64);
         run.cool(few, |proposals, heat, rng| proposals.block(space, placement, heat, rng));
-        if let Some((axes, lists)) = axes.filter(|_| !run.has_ended())
-            && let Some(mut tables) = AxisAnnealing::new(space.graph, axes, placement)
-        {
-            run.cool(0.0, |proposals, heat, rng| {
-                tables.block(proposals, lists, placement, heat, rng)
-            });
+        if let Some((axes, lists)) = axes.filter(|_| !run.has_ended()) {
+            if let Some(costs) = AxisCosts::<i32>::new(space.graph, axes, placement, 31) {
+                run.cool_by_tables(costs, lists, placement);
+            } else if let Some(costs) = AxisCosts::<i64>::new(space.graph, axes, placement, 62) {
+                run.cool_by_tables(costs, lists, placement);
+            }
         }
         run.cool(0.0, |proposals, heat, rng| proposals.block(space, placement, heat, rng));
         self.rng = run.rng;
@@ -111,5 +112,17 @@ impl<'a> Run<'a> {
                 return;
             }
         }
+    }
+
+    /// Cools to the end, with tables of what exchanges would cost.
+    fn cool_by_tables<A: Amount>(
+        &mut self,
+        mut costs: AxisCosts<'_, A>,
+        near: &ListNear,
+        placement: &mut Placement,
+    ) {
+        self.cool(0.0, |proposals, heat, rng| {
+            axis_annealing::block(&mut costs, proposals, near, placement, heat, rng)
+        });
     }
 }

@@ -12,8 +12,8 @@
 
 use super::axis_costs::{Amount, AxisCosts, BUNCH};
 use super::near::{ListNear, Near};
-use super::proposals::{BLOCK, Proposals, Taken};
-use crate::mapping::engine::{Axes, Csr, Placement, Rng};
+use super::proposals::{BLOCK, Proposals, Taken, exponential};
+use crate::mapping::engine::{Placement, Rng};
 use std::sync::LazyLock;
 
 /// Entries of [`DRAWS`], without the repeated ones at the end.
@@ -25,42 +25,11 @@ const STRIDE: usize = 633;
 /// −ln(u) for evenly spaced u, in an order in which those that follow one another are far apart. The first ones are
 /// repeated at the end, so that a bunch may begin with each.
 static DRAWS: LazyLock<Box<[f32; ENTRIES + BUNCH]>> = LazyLock::new(|| {
-    Box::new(std::array::from_fn(|k| {
-        let u = ((k * STRIDE % ENTRIES) as f64 + 0.5) / ENTRIES as f64;
-        -libm::log(u) as f32
-    }))
+    Box::new(std::array::from_fn(|k| exponential(k * STRIDE % ENTRIES, ENTRIES) as f32))
 });
 
-/// The tables of a run, with numbers as narrow as the weights permit.
-pub(super) enum AxisAnnealing<'a> {
-    Narrow(AxisCosts<'a, i32>),
-    Wide(AxisCosts<'a, i64>),
-}
-
-impl<'a> AxisAnnealing<'a> {
-    /// `None` if the sums could be too large for the numbers, or if there is no axis.
-    pub(super) fn new(graph: &'a Csr, axes: &'a Axes, placement: &Placement) -> Option<Self> {
-        let narrow = || AxisCosts::new(graph, axes, placement, 31).map(Self::Narrow);
-        narrow().or_else(|| AxisCosts::new(graph, axes, placement, 62).map(Self::Wide))
-    }
-
-    /// A block of proposals.
-    pub(super) fn block(
-        &mut self,
-        proposals: &Proposals<'_>,
-        near: &ListNear,
-        placement: &mut Placement,
-        temperature: f64,
-        rng: &mut Rng,
-    ) -> Taken {
-        match self {
-            Self::Narrow(costs) => block(costs, proposals, near, placement, temperature, rng),
-            Self::Wide(costs) => block(costs, proposals, near, placement, temperature, rng),
-        }
-    }
-}
-
-fn block<A: Amount>(
+/// A block of proposals, judged by tables.
+pub(super) fn block<A: Amount>(
     costs: &mut AxisCosts<'_, A>,
     proposals: &Proposals<'_>,
     near: &ListNear,

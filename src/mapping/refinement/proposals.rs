@@ -14,11 +14,16 @@ pub(super) const BLOCK: u64 = 1024;
 /// Entries of [`DRAWS`].
 const ENTRIES: usize = 4096;
 
-/// −ln(u) for evenly spaced u. The crate's own logarithm and power are used here: the system's differ
-/// between machines by a last bit, and the same seed has to give the same mapping everywhere.
-static DRAWS: LazyLock<Box<[f64; ENTRIES]>> = LazyLock::new(|| {
-    Box::new(std::array::from_fn(|k| -libm::log((k as f64 + 0.5) / ENTRIES as f64)))
-});
+/// −ln(u) for evenly spaced u.
+static DRAWS: LazyLock<Box<[f64; ENTRIES]>> =
+    LazyLock::new(|| Box::new(std::array::from_fn(|k| exponential(k, ENTRIES))));
+
+/// Number `k` of so many draws of the exponential distribution with mean 1: −ln(u) for evenly spaced u. The crate's own
+/// logarithm is used: the system's differ between machines by a last bit, and the same seed has to give the same mapping
+/// everywhere.
+pub(super) fn exponential(k: usize, entries: usize) -> f64 {
+    -libm::log((k as f64 + 0.5) / entries as f64)
+}
 
 /// The exchanges that a run may propose.
 pub(super) struct Proposals<'a> {
