@@ -4,7 +4,7 @@
 //! the partner. A task on that place moves to the other's place. Thus every proposal can bring a pair
 //! together.
 //!
-//! On grids, once few proposals are taken, [`axis_annealing`](super::axis_annealing) judges all places near a partner
+//! On grids, once few proposals are taken, [`axis_annealing`] judges all places near a partner
 //! together.
 
 use super::axis_annealing;
