@@ -1,6 +1,6 @@
 //! Contraction: one vertex per cluster, parallel edges added up, inner edges dropped.
 
-use crate::mapping::engine::{Csr, Pool, refill, roomy};
+use crate::mapping::engine::{Csr, Pool, refill};
 use std::ops::Range;
 
 /// No cluster.
@@ -65,14 +65,19 @@ impl Contractor {
         pool: &mut Pool,
         threads: usize,
     ) -> Csr {
-        let mut coarse = self.begin(cluster_of, clusters, |_| true, pool, graph);
+        self.begin(cluster_of, clusters, |_| true);
+        let parts = if threads > 1 && graph.arcs.len() >= THREAD_FROM { 2 } else { 1 };
+        // Contraction leaves less than half of the arcs.
+        let room = graph.arcs.len() / 2 / parts;
+        let mut empty = |clusters| Csr::with_room(clusters, pool.arcs(room, graph.arcs.are_wide()));
+        let mut coarse = empty(clusters);
         let (rows, groups) = (&mut self.rows, &self.groups);
         let make = |rows: &mut Rows, clusters: Range<usize>, coarse: &mut Csr| {
             clusters.for_each(|c| rows.make(graph, cluster_of, (c, groups.of(c)), coarse));
         };
-        if threads > 1 && graph.arcs.len() >= THREAD_FROM {
+        if parts == 2 {
             let middle = clusters / 2;
-            let mut second = empty(clusters - middle, pool, graph, 2);
+            let mut second = empty(clusters - middle);
             std::thread::scope(|scope| {
                 scope.spawn(|| make(&mut Rows::new(clusters), middle..clusters, &mut second));
                 make(rows, 0..middle, &mut coarse);
@@ -94,7 +99,10 @@ impl Contractor {
         let clusters = from.len();
         // A cluster with vertices on both sides, and those beside it.
         let mut anew = vec![false; clusters];
+        // No cluster has more neighbours in the part than in the whole. One arc more may be written for a moment.
+        let mut room = 1;
         for (c, &parent) in from.iter().enumerate() {
+            room += whole.degree(parent as usize);
             if number[1 - s][parent as usize] != NONE {
                 anew[c] = true;
                 for (d, _) in whole.arcs(parent as usize) {
@@ -108,7 +116,8 @@ impl Contractor {
         if count * 3 > clusters {
             return None;
         }
-        let mut coarse = self.begin(cluster_of, clusters, |c| anew[c as usize], pool, whole);
+        self.begin(cluster_of, clusters, |c| anew[c as usize]);
+        let mut coarse = Csr::with_room(clusters, pool.arcs(room, whole.arcs.are_wide()));
         let (rows, groups) = (&mut self.rows, &self.groups);
         for (c, &parent) in from.iter().enumerate() {
             if anew[c] {
@@ -123,27 +132,11 @@ impl Contractor {
         Some(coarse)
     }
 
-    /// Groups the vertices of the clusters that are `wanted`. Returns what [`empty`] returns.
-    fn begin(
-        &mut self,
-        cluster_of: &[u32],
-        clusters: usize,
-        wanted: impl Fn(u32) -> bool,
-        pool: &mut Pool,
-        large: &Csr,
-    ) -> Csr {
+    /// Groups the vertices of the clusters that are `wanted`, and prepares for their rows.
+    fn begin(&mut self, cluster_of: &[u32], clusters: usize, wanted: impl Fn(u32) -> bool) {
         self.groups.sort(cluster_of, clusters, wanted);
         self.rows.forget(clusters);
-        empty(clusters, pool, large, 1)
     }
-}
-
-/// A graph without vertices, with room for one of several equal parts of the contraction of a graph like the `large` one.
-fn empty(clusters: usize, pool: &mut Pool, large: &Csr, parts: usize) -> Csr {
-    let mut offsets = roomy(clusters + 1);
-    offsets.push(0);
-    let arcs = pool.arcs(large.arcs.len() / 2 / parts, large.arcs.are_wide());
-    Csr { offsets, arcs, sizes: roomy(clusters), bias: Vec::new() }
 }
 
 impl Groups {
@@ -298,7 +291,7 @@ mod tests {
     #[test]
     fn two_threads_contract_to_the_same_graph() {
         let graph = crate::matrix::synthetic::pattern("rgg:60000,shuffle=1").unwrap();
-        let (graph, _) = Csr::breadth_first(&graph, |w| w as i64);
+        let (graph, _) = Csr::breadth_first(&graph, |w| w as i64, 1);
         assert!(graph.arcs.len() >= THREAD_FROM);
         let (mut contractor, mut pool) = (Contractor::default(), Pool::default());
         let limits = ClusterLimits { size: 6, members: 6 };
@@ -315,7 +308,7 @@ mod tests {
     #[test]
     fn an_inherited_contraction_equals_a_new_one() {
         let graph = crate::matrix::synthetic::pattern("rgg:6000,shuffle=1").unwrap();
-        let (graph, _) = Csr::breadth_first(&graph, |w| w as i64);
+        let (graph, _) = Csr::breadth_first(&graph, |w| w as i64, 1);
         let (mut contractor, mut pool) = (Contractor::default(), Pool::default());
         let limits = ClusterLimits { size: 4, members: 4 };
         let (of, clusters) = Clusterer::default().cluster(&graph, limits, &[], &mut seeded(1));

@@ -144,7 +144,7 @@ impl Arcs {
         ask_for(self.list.get(k as usize..).unwrap_or_default());
     }
 
-    /// Room for arcs that [`FreeArcs::put`] writes, followed by [`Self::take`].
+    /// Room for arcs that [`FreeArcs::put`] or [`FreeArcs::set`] writes, followed by [`Self::take`].
     pub(super) fn free(&mut self) -> FreeArcs<'_> {
         let (list, high) = (self.list.spare_capacity_mut(), self.high.spare_capacity_mut());
         FreeArcs { list, high }
@@ -192,7 +192,21 @@ impl Arcs {
     }
 }
 
-impl FreeArcs<'_> {
+impl<'a> FreeArcs<'a> {
+    /// The room for the first `count` arcs, and the rest.
+    pub(super) fn split(self, count: usize) -> [FreeArcs<'a>; 2] {
+        let (first, second) = self.list.split_at_mut(count);
+        let (high_first, high_second) = self.high.split_at_mut(count.min(self.high.len()));
+        [FreeArcs { list: first, high: high_first }, FreeArcs { list: second, high: high_second }]
+    }
+
+    /// Writes an arc without the upper half of its weight; false if that half is not zero.
+    #[inline(always)]
+    pub(super) fn set(&mut self, k: usize, target: u32, weight: i64) -> bool {
+        self.list[k].write(Arc { target, low: weight as u32 });
+        weight >> 32 == 0
+    }
+
     /// Writes the arcs number `range` of `from` whose new target, `number[target] ^ own`, is below `limit`, from
     /// `end` on; the new end. One element beyond the end may be written.
     #[inline(always)]

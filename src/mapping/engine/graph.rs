@@ -138,13 +138,16 @@ impl Csr {
     pub(crate) fn subgraph(&self, members: &[u32], local: &mut [u32]) -> Csr {
         /// Rows that are asked for ahead of their turn.
         const AHEAD: usize = 12;
+        let mut room = 0;
         for (i, &v) in members.iter().enumerate() {
             local[v as usize] = i as u32;
+            room += self.degree(v as usize);
         }
         let mut sub = Csr {
             offsets: Vec::with_capacity(members.len() + 1),
+            arcs: Arcs { list: roomy(room), high: Vec::new() },
             sizes: Vec::with_capacity(members.len()),
-            ..Csr::default()
+            bias: Vec::new(),
         };
         sub.offsets.push(0);
         for (i, &v) in members.iter().enumerate() {
@@ -207,8 +210,7 @@ impl Csr {
     }
 
     /// No vertex, and room for some vertices and arcs.
-    fn with_room(vertices: u32, arcs: Arcs) -> Csr {
-        let vertices = vertices as usize;
+    pub(crate) fn with_room(vertices: usize, arcs: Arcs) -> Csr {
         let mut csr =
             Csr { offsets: roomy(vertices + 1), arcs, sizes: roomy(vertices), bias: Vec::new() };
         csr.offsets.push(0);
@@ -221,7 +223,7 @@ impl Csr {
         let (counts, room) = self.number_by(side, number);
         let Csr { mut offsets, mut arcs, mut sizes, .. } = self;
         let wide = arcs.are_wide();
-        let mut part_1 = Csr::with_room(counts[1], pool.arcs(room[1], wide));
+        let mut part_1 = Csr::with_room(counts[1] as usize, pool.arcs(room[1], wide));
         let mut free = part_1.arcs.free();
         let (mut begin, mut kept, mut ends) = (0usize, 0usize, [0usize; 2]);
         for (v, &own) in number.iter().enumerate() {
@@ -256,7 +258,8 @@ impl Csr {
     ) -> [Csr; 2] {
         let (counts, room) = self.number_by(side, number);
         let wide = self.arcs.are_wide();
-        let mut parts = [0, 1].map(|s| Csr::with_room(counts[s], pool.arcs(room[s], wide)));
+        let mut parts =
+            [0, 1].map(|s| Csr::with_room(counts[s] as usize, pool.arcs(room[s], wide)));
         let number = &number[..];
         let [part_0, part_1] = &mut parts;
         if has_threads {

@@ -55,7 +55,7 @@ impl<'a, 'b> Prepared<'a, 'b> {
         let scale = scale(graph.total_weight(), largest_distance(problem));
         let renumbered = || {
             if anew {
-                let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w));
+                let (csr, order) = Csr::breadth_first(graph, |w| scale.weight(w), threads);
                 return (csr, Some(order));
             }
             (Csr::from_graph(graph, scale), None)

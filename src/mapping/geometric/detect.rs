@@ -308,7 +308,7 @@ mod tests {
         for text in ["stencil:40", "stencil:2x9", "stencil:3x5x7", "stencil:3x4x2x5", "torus:4x4"] {
             for seed in 1..30 {
                 let graph = pattern(&format!("{text},shuffle={seed}")).unwrap();
-                let graph = Csr::breadth_first(&graph, |w| w as i64).0;
+                let graph = Csr::breadth_first(&graph, |w| w as i64, 1).0;
                 let fast = grid_from_first(&graph);
                 assert!(fast.is_some() && fast == by_classes(&graph), "{text}");
             }

@@ -126,7 +126,7 @@ mod tests {
     use crate::matrix::{Graph, synthetic::pattern};
 
     fn renumbered(graph: &Graph) -> Csr {
-        Csr::breadth_first(graph, |w| w as i64).0
+        Csr::breadth_first(graph, |w| w as i64, 1).0
     }
 
     #[test]

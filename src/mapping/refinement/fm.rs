@@ -12,6 +12,7 @@ use crate::mapping::engine::{Bisection, Csr, GainHeap, Rng, refill};
 #[derive(Debug, Default)]
 pub(crate) struct Fm {
     queues: [GainHeap; 2],
+    /// The gain of a vertex, which means nothing unless its state says that it is known.
     gain: Vec<i64>,
     state: Vec<u8>,
     moved: Vec<u32>,
@@ -40,8 +41,10 @@ impl BisectionRefiner for Fm {
             self.state.resize(n, LISTED);
             return self.small.refine(graph, b, limits, near_cut);
         }
-        refill(&mut self.gain, n, 0);
         refill(&mut self.state, n, 0);
+        if self.gain.len() < n {
+            refill(&mut self.gain, n, 0);
+        }
         self.boundary.clear();
         let all = limits.tries_all && limits.excess(b) > 0;
         let biased = !graph.bias.is_empty();
