@@ -1,12 +1,12 @@
 //! What it costs to adapt a mapping to traffic that changed a little, compared with a new search.
 //!
 //!     cargo bench --bench incremental                     the table of docs/benchmarks.md
-//!     cargo bench --bench incremental -- PRESET TOPOLOGY PATTERN [PERCENT]
+//!     cargo bench --bench incremental -- PRESET TOPOLOGY PATTERN [PERCENT [SEEDS]]
 //!
 //! Each pattern is mapped, then a part of its edges changes (1 percent unless given), and the mapping is adapted (without
 //! a price for moves). It is compared with a new search for the changed pattern, with the same preset and seed, and with the
 //! better one of this search and of the mapping as it was: a new search may find a mapping that is worse than the old one.
-//! Searches with other seeds differ by some percent, so the figures are means of [`SEEDS`] seeds, each with other changes;
+//! Searches with other seeds differ by some percent, so the figures are means of several seeds, each with other changes;
 //! those of costs are geometric means, and the largest is given as well. If `adapt` refuses, so that a new search is
 //! needed, this search counts for the adaptation, with its cost and its seconds.
 //! The seconds are CPU seconds of one thread. No adaptation can take less than it takes to compare both patterns and to
@@ -34,7 +34,7 @@ const CASES: [(&str, &str); 4] = [
     ("torus:16x32x32", "stencil:128x128,shuffle=1"),
 ];
 
-/// Searches for each kind of change.
+/// Searches for each kind of change, unless given.
 const SEEDS: u64 = 3;
 
 const CHANGES: [&str; 3] = ["weights", "near", "far"];
@@ -90,7 +90,7 @@ fn build<'a>(
     Ok(Problem::builder(graph, topology).preset(preset).seed(seed).build()?)
 }
 
-fn measure(preset: &str, machine: &str, text: &str, part: f64) -> Result<(), Failure> {
+fn measure(preset: &str, machine: &str, text: &str, part: f64, seeds: u64) -> Result<(), Failure> {
     let preset: Preset = preset.parse()?;
     let (before, topology, auto) = (pattern(text)?, parse(machine)?, by_name("auto")?);
     let topology = topology.as_ref();
@@ -101,7 +101,7 @@ fn measure(preset: &str, machine: &str, text: &str, part: f64) -> Result<(), Fai
         Ok((answer.slot_of_task, cpu_seconds() - begin))
     };
     let first: Vec<_> =
-        (1..=SEEDS).map(|seed| search(&before, seed)).collect::<Result<_, Failure>>()?;
+        (1..=seeds).map(|seed| search(&before, seed)).collect::<Result<_, Failure>>()?;
     for kind in CHANGES {
         let mut sum = Means { worst: f64::NEG_INFINITY, ..Means::default() };
         for (seed, (slot_of_task, _)) in (1..).zip(&first) {
@@ -135,7 +135,7 @@ fn measure(preset: &str, machine: &str, text: &str, part: f64) -> Result<(), Fai
             sum.judged += judged;
             sum.worst = sum.worst.max(judged);
         }
-        let mean = |sum: f64| sum / SEEDS as f64;
+        let mean = |sum: f64| sum / seeds as f64;
         let anew = if sum.refused > 0 { format!(", {} anew", sum.refused) } else { String::new() };
         println!(
             "| {text} | {machine} | {} | {kind} | {:.4} | {:.4}{anew} | {:.4}, {:.4} | {:.2} | {:.3} | {:.3} | {:.3} | {:.0} |",
@@ -162,11 +162,12 @@ fn main() -> Result<(), Failure> {
     println!("|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     if let [preset, machine, text, rest @ ..] = words.as_slice() {
         let percent: f64 = rest.first().map_or(Ok(1.0), |p| p.parse())?;
-        return measure(preset, machine, text, percent / 100.0);
+        let seeds: u64 = rest.get(1).map_or(Ok(SEEDS), |seeds| seeds.parse())?.max(1);
+        return measure(preset, machine, text, percent / 100.0, seeds);
     }
     for (machine, text) in CASES {
         for preset in ["fast", "default"] {
-            measure(preset, machine, text, 0.01)?;
+            measure(preset, machine, text, 0.01, SEEDS)?;
         }
     }
     Ok(())
