@@ -1,9 +1,10 @@
 //! Finds a packing: which flows and cliques use the traffic so that the bound becomes large.
 //!
-//! This is a linear program with a row for each pair of tasks. It is solved approximately as a game of two players, each
-//! of which learns with multiplicative weights (Plotkin, Shmoys and Tardos 1995): one sets prices on the pairs, high
-//! where they are used much. For each task, the other takes the cheapest tree of ways to the nearest tasks, or the
-//! cheapest clique, by these prices. Everything that was taken counts; in the end the most used pair sets the scale.
+//! This is a linear program with a row for each pair of tasks, and columns that nobody lists: for each task the trees of
+//! ways to the nearest tasks, and cliques. It is solved approximately with prices on the pairs that grow exponentially
+//! with their use (Garg and Könemann, SIAM Journal on Computing 2007): again and again, a column is taken whose price is
+//! nearly the lowest, for each unit by which it raises the bound. In the end the most used pair sets the scale. Small
+//! steps lead nearer to the optimum, and take more time.
 //!
 //! The answer is only a proposal. [`super::check`] computes the bound from it.
 
@@ -14,14 +15,20 @@ use fnv::FnvHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Amounts are whole numbers of 1/UNIT of a byte.
+/// Amounts are whole numbers of 1/UNIT of a byte, unless weights are very large.
 const UNIT: f64 = (1u64 << 24) as f64;
 
-/// By how much a round raises the load of the most used pairs, in powers of e of their price.
-const STEP: f64 = 0.3;
+/// No weight is more amounts than this.
+const HEAVIEST: f64 = (1u64 << 50) as f64;
 
-/// How fast the shares of the tasks change.
-const LEARN: f64 = 0.05;
+/// The search ends at this load, so that 64 bits can add up all amounts.
+const LAST_LOAD: f64 = 4096.0;
+
+/// Loads that differ by more than this have prices as if they differed by this. So no price is infinite or 0.
+const POWERS: f64 = 600.0;
+
+/// The largest noise of prices.
+const NOISE: f64 = 0.2;
 
 /// Finds packings of one graph.
 pub(super) struct Packer<'a> {
@@ -31,6 +38,8 @@ pub(super) struct Packer<'a> {
     pair: Vec<u32>,
     from: Vec<u32>,
     weights: Vec<f64>,
+    /// The amounts in a byte.
+    unit: f64,
     /// By task: the cliques whose smallest task it is, with the numbers of their pairs.
     cliques: Vec<Vec<(Vec<u32>, Vec<u32>)>>,
 }
@@ -39,8 +48,25 @@ pub(super) struct Packer<'a> {
 struct Column {
     /// The price of what it uses, for each unit by which it raises the bound.
     price: f64,
-    profit: f64,
     taken: Taken,
+}
+
+/// A number that can be sorted.
+#[derive(PartialEq)]
+struct Logarithm(f64);
+
+impl Eq for Logarithm {}
+
+impl PartialOrd for Logarithm {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Logarithm {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
 }
 
 enum Taken {
@@ -62,11 +88,16 @@ struct Scratch {
     hops: Vec<u32>,
     index: Vec<u32>,
     touched: Vec<u32>,
+    /// Changes the noise.
     round: u64,
+    /// The largest noise.
+    noise: f64,
+    /// Arcs that were looked at.
+    looked_at: u64,
 }
 
 impl Scratch {
-    fn new(n: usize) -> Scratch {
+    fn new(n: usize, noise: f64) -> Scratch {
         Scratch {
             distance: vec![f64::INFINITY; n],
             arc: vec![u32::MAX; n],
@@ -74,48 +105,50 @@ impl Scratch {
             index: vec![u32::MAX; n],
             touched: Vec::new(),
             round: 0,
+            noise,
+            looked_at: 0,
         }
     }
 
-    /// A factor near 1: ways of the same price are taken in turn.
+    /// A factor from 1 on that is small beside the step: ways of the same price are taken in turn.
     fn noise(&self, v: usize, pair: u32) -> f64 {
         let mixed = (self.round << 48 ^ (v as u64) << 24 ^ u64::from(pair))
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(31)
             .wrapping_mul(0xd6e8_feb8_6659_fd93);
-        1.0 + 0.1 * (mixed >> 40) as f64 / (1u64 << 24) as f64
+        1.0 + self.noise * (mixed >> 40) as f64 / (1u64 << 24) as f64
     }
 }
 
 /// What has been taken so far.
 struct State {
-    /// By pair: how much of it is used, in units of [`UNIT`].
+    /// By pair: how much of it is used, in amounts.
     used: Vec<f64>,
     /// By pair: e to the power of its load, over its weight.
     prices: Vec<f64>,
     /// The load whose price is 1 over the weight.
     base: f64,
+    /// Whether a load has risen far above the base.
+    is_far: bool,
     flows: Vec<FnvHashMap<u32, u64>>,
     cliques: BTreeMap<(u32, usize), u64>,
 }
 
 impl State {
-    fn add(&mut self, pair: usize, amount: u64, weights: &[f64]) {
+    /// Uses an amount of a pair.
+    fn add(&mut self, packer: &Packer<'_>, pair: usize, amount: u64) {
         self.used[pair] += amount as f64;
-        let load = self.used[pair] / UNIT / weights[pair];
-        self.prices[pair] = libm::exp((load - self.base).min(600.0)) / weights[pair];
+        self.prices[pair] = packer.price(&self.used, pair, self.base);
+        self.is_far |= packer.load(&self.used, pair) > self.base + POWERS / 2.0;
     }
 
-    /// Sets prices so that the largest load has an ordinary one; the factor by which prices changed.
-    fn reprice(&mut self, weights: &[f64]) -> f64 {
-        let load = |k: usize, used: &[f64]| used[k] / UNIT / weights[k];
-        let most = (0..weights.len()).map(|k| load(k, &self.used)).fold(0.0, f64::max);
-        let factor = libm::exp(self.base - most);
-        self.base = most;
-        for (k, weight) in weights.iter().enumerate() {
-            self.prices[k] = libm::exp(load(k, &self.used) - most) / weight;
-        }
-        factor
+    /// Sets prices so that the largest load has an ordinary one.
+    fn reprice(&mut self, packer: &Packer<'_>) {
+        let pairs = 0..self.used.len();
+        self.base = pairs.clone().map(|pair| packer.load(&self.used, pair)).fold(0.0, f64::max);
+        self.prices.clear();
+        self.prices.extend(pairs.map(|pair| packer.price(&self.used, pair, self.base)));
+        self.is_far = false;
     }
 }
 
@@ -136,67 +169,103 @@ impl<'a> Packer<'a> {
                 }
             }
         }
-        let mut packer = Packer { graph, facts, pair, from, weights, cliques: Vec::new() };
+        let unit = UNIT.min(HEAVIEST / weights.iter().copied().fold(1.0, f64::max));
+        let mut packer = Packer { graph, facts, pair, from, weights, unit, cliques: Vec::new() };
         if facts.cliques.len() > 3 {
             packer.cliques = (0..graph.vertices()).map(|v| packer.cliques_of(v)).collect();
         }
         packer
     }
 
-    /// The packing after so many rounds.
+    /// How often a pair is used by as much as its weight.
+    fn load(&self, used: &[f64], pair: usize) -> f64 {
+        used[pair] / self.unit / self.weights[pair]
+    }
+
+    /// The price of a pair if a load of `base` has the price 1 over the weight.
+    fn price(&self, used: &[f64], pair: usize, base: f64) -> f64 {
+        libm::exp((self.load(used, pair) - base).clamp(-POWERS, POWERS)) / self.weights[pair]
+    }
+
+    /// The packing after so many rounds. In a round, as many tasks are looked at as there are.
     pub(super) fn pack(&self, rounds: usize) -> Packing {
         let n = self.graph.vertices();
         let mut state = State {
             used: vec![0.0; self.weights.len()],
-            prices: self.weights.iter().map(|w| 1.0 / w).collect(),
+            prices: Vec::new(),
             base: 0.0,
+            is_far: false,
             flows: vec![FnvHashMap::default(); n],
             cliques: BTreeMap::new(),
         };
-        let mut share = vec![1.0 / n.max(1) as f64; n];
-        let mut scratch = Scratch::new(n);
-        let mut mean: Option<f64> = None;
-        let mut paid = vec![f64::INFINITY; n];
-        for round in 0..rounds {
-            if let Some(mean) = &mut mean {
-                *mean *= state.reprice(&self.weights);
+        state.reprice(self);
+        let step = (4.0 / (rounds.max(1) as f64).sqrt()).min(1.5);
+        let mut scratch = Scratch::new(n, step.min(NOISE));
+        // The logarithm of the price of each task's cheapest column, when the task was last looked at. Prices rise, so the
+        // cheapest column now is most likely that of the task with the least of them.
+        let mut queue: BinaryHeap<(Reverse<Logarithm>, u32)> = BinaryHeap::new();
+        let (mut idle, mut dearest) = (Vec::new(), f64::NEG_INFINITY);
+        for v in (0..n).filter(|&v| self.graph.degree(v) > 0) {
+            // Nothing is known yet about the price of a unit of the bound. That of the task's own pairs has its magnitude.
+            let arcs = self.graph.offsets()[v]..self.graph.offsets()[v + 1];
+            let own = arcs.len() as f64;
+            let own = self.pair[arcs].iter().map(|&p| state.prices[p as usize]).sum::<f64>() / own;
+            match self.column(v, &state.prices, own, &mut scratch) {
+                Some(column) => {
+                    let price = libm::log(column.price);
+                    dearest = dearest.max(price);
+                    queue.push((Reverse(Logarithm(price)), v as u32));
+                }
+                None => idle.push(v as u32),
             }
-            let all: f64 = state.prices.iter().zip(&self.weights).map(|(p, w)| p * w).sum();
-            scratch.round = round as u64;
-            let (mut sum, mut counted) = (0.0, 0.0);
-            for v in 0..n {
-                let Some(column) = self.column(v, &state.prices, mean, &mut scratch) else {
-                    continue;
-                };
-                paid[v] = column.price;
-                sum += column.price * share[v];
-                counted += share[v];
-                let profit = STEP * share[v] * all / mean.unwrap_or(column.price);
-                self.take(v, &column, profit / column.profit * UNIT, &mut state);
-            }
-            if counted <= 0.0 {
+        }
+        // These tasks may find something to take once prices differ.
+        queue.extend(idle.into_iter().map(|v| (Reverse(Logarithm(dearest + step)), v)));
+        // Looking at few tasks with very many partners again and again is not worth its time.
+        let most = (scratch.looked_at + n as u64).saturating_mul(4 * rounds as u64);
+        let mut is_taken = dearest.is_finite();
+        let mut level = queue.peek().map_or(0.0, |least| least.0.0.0);
+        'rounds: for _ in 0..rounds {
+            scratch.round += 1;
+            state.reprice(self);
+            if scratch.looked_at > most || !is_taken {
                 break;
             }
-            let now = sum / counted;
-            mean = Some(now);
-            // Tasks whose bound is cheap count for more in the next rounds.
-            let mut total = 0.0;
-            for (s, price) in share.iter_mut().zip(&paid) {
-                *s *= libm::exp((LEARN * (1.0 - price / now)).clamp(-1.0, 1.0));
-                total += *s;
+            is_taken = false;
+            for _ in 0..queue.len() {
+                if state.is_far {
+                    state.reprice(self);
+                }
+                if state.base > LAST_LOAD {
+                    break 'rounds;
+                }
+                let Some((Reverse(known), v)) = queue.pop() else { break };
+                let unit = libm::exp((level - state.base).clamp(-POWERS, POWERS));
+                let next = queue.peek().map_or(f64::INFINITY, |next| next.0.0.0);
+                let now = match self.column(v as usize, &state.prices, unit, &mut scratch) {
+                    Some(column) => {
+                        let now = libm::log(column.price) + state.base;
+                        if now <= next + step {
+                            (level, is_taken) = (now, true);
+                            self.take(v as usize, &column, step, &mut state);
+                        }
+                        now
+                    }
+                    None => known.0 + step,
+                };
+                queue.push((Reverse(Logarithm(now)), v));
             }
-            share.iter_mut().for_each(|s| *s /= total);
         }
         self.finished(&state.used, state.flows, state.cliques)
     }
 
-    /// Uses what a column needs, and raises the prices. No pair is used for more than [`STEP`] loads at once.
-    fn take(&self, v: usize, column: &Column, amount: f64, state: &mut State) {
-        let limit = |times: f64, pair: u32| STEP * UNIT * self.weights[pair as usize] / times;
+    /// Uses what a column needs, and raises the prices: no load rises by more than `step`.
+    fn take(&self, v: usize, column: &Column, step: f64, state: &mut State) {
+        let limit = |times: f64, pair: u32| step * self.unit * self.weights[pair as usize] / times;
         match &column.taken {
             Taken::Tree(tree) => {
                 let mut through = vec![1u64; tree.len()];
-                let mut most = amount;
+                let mut most = f64::INFINITY;
                 for k in (1..tree.len()).rev() {
                     let sum = through[k];
                     most = most.min(limit(sum as f64, self.pair[tree[k].arc as usize]));
@@ -205,61 +274,45 @@ impl<'a> Packer<'a> {
                 let amount = most as u64;
                 for (reached, times) in tree.iter().zip(&through).skip(1) {
                     *state.flows[v].entry(reached.arc).or_default() += amount * times;
-                    state.add(
-                        self.pair[reached.arc as usize] as usize,
-                        amount * times,
-                        &self.weights,
-                    );
+                    state.add(self, self.pair[reached.arc as usize] as usize, amount * times);
                 }
             }
             Taken::Clique(k) => {
                 let pairs = &self.cliques[v][*k].1;
-                let amount =
-                    pairs.iter().map(|&pair| limit(1.0, pair)).fold(amount, f64::min) as u64;
-                pairs.iter().for_each(|&pair| state.add(pair as usize, amount, &self.weights));
+                let limits = pairs.iter().map(|&pair| limit(1.0, pair));
+                let amount = limits.fold(f64::INFINITY, f64::min) as u64;
+                pairs.iter().for_each(|&pair| state.add(self, pair as usize, amount));
                 *state.cliques.entry((v as u32, *k)).or_default() += amount;
             }
         }
     }
 
-    /// The cheapest that a task can take. `mean` is what a unit of the bound costs so far.
-    fn column(
-        &self,
-        v: usize,
-        prices: &[f64],
-        mean: Option<f64>,
-        scratch: &mut Scratch,
-    ) -> Option<Column> {
-        let mut best = self.tree(v, prices, mean, scratch);
+    /// The cheapest that a task can take. `unit` is about what a unit of the bound costs.
+    fn column(&self, v: usize, prices: &[f64], unit: f64, scratch: &mut Scratch) -> Option<Column> {
+        let mut best = self.tree(v, prices, unit, scratch);
         let nearest = self.facts.sums.get(1).copied().unwrap_or(0) as f64;
         for (k, (tasks, pairs)) in self.cliques.get(v).into_iter().flatten().enumerate() {
             let profit = self.facts.cliques[tasks.len()] as f64 - nearest * pairs.len() as f64;
             let price = pairs.iter().map(|&p| prices[p as usize]).sum::<f64>() / profit;
             if profit > 0.0 && best.as_ref().is_none_or(|b| price < b.price) {
-                best = Some(Column { price, profit, taken: Taken::Clique(k) });
+                best = Some(Column { price, taken: Taken::Clique(k) });
             }
         }
         best
     }
 
     /// The cheapest tree of ways to the nearest tasks.
-    fn tree(
-        &self,
-        v: usize,
-        prices: &[f64],
-        mean: Option<f64>,
-        scratch: &mut Scratch,
-    ) -> Option<Column> {
+    fn tree(&self, v: usize, prices: &[f64], unit: f64, scratch: &mut Scratch) -> Option<Column> {
         let sums = &self.facts.sums;
         let nearest = sums.get(1).copied().unwrap_or(0);
         // A pair on the way also loses what it would cost at least.
-        let fixed = nearest as f64 * mean.unwrap_or(prices[0]);
+        let fixed = nearest as f64 * unit;
         let largest = sums.windows(2).map(|s| s[1] - s[0]).max().unwrap_or(0) as f64;
         let offsets = self.graph.offsets();
         let mut heap = BinaryHeap::new();
         let mut reached: Vec<Reached> = Vec::new();
         let (mut cost, mut hops) = (0.0, 0u64);
-        let mut best: Option<(f64, f64, usize)> = None;
+        let mut best: Option<(f64, usize)> = None;
         scratch.distance[v] = 0.0;
         scratch.touched.push(v as u32);
         heap.push((Reverse(0u64), v as u32));
@@ -284,12 +337,13 @@ impl<'a> Packer<'a> {
                 let profit = sums[k] as f64 - (nearest * hops) as f64;
                 let price = cost / profit;
                 if profit > 0.0 && price > 0.0 && best.is_none_or(|b| price < b.0) {
-                    best = Some((price, profit, k + 1));
+                    best = Some((price, k + 1));
                 }
             }
             if !self.facts.metric && at != v {
                 continue;
             }
+            scratch.looked_at += self.graph.degree(at) as u64;
             for (k, &next) in self.graph.neighbours(at).iter().enumerate() {
                 let arc = offsets[at] + k;
                 let pair = self.pair[arc];
@@ -312,9 +366,9 @@ impl<'a> Packer<'a> {
             scratch.hops[t as usize] = 0;
         }
         scratch.touched.clear();
-        let (price, profit, length) = best?;
+        let (price, length) = best?;
         reached.truncate(length);
-        Some(Column { price, profit, taken: Taken::Tree(reached) })
+        Some(Column { price, taken: Taken::Tree(reached) })
     }
 
     /// The task that an arc starts at.

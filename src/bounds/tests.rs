@@ -124,6 +124,43 @@ fn fitting_grids_have_no_gap() {
     }
 }
 
+/// Six tasks that exchange data with one are at best on four places at distance 1 and two at distance 2. Few tasks of many
+/// have traffic, weights are large, or the first pair is light: all of this once lost a part of the bound.
+#[test]
+fn stars_among_idle_tasks_use_all_their_traffic() {
+    for (tasks, stars, weight) in [(2000, 2, 1000), (3000, 10, 1000), (500, 1, 1 << 44)] {
+        for (effort, first) in [(Effort::Quick, weight), (Effort::Best, weight), (Effort::Quick, 1)]
+        {
+            let mut edges = Vec::new();
+            for star in 0..stars {
+                edges.extend((1..7).map(|leaf| (star * 7, star * 7 + leaf, weight)));
+            }
+            edges[0].2 = first;
+            let matrix = matrix(tasks, &edges);
+            let topology = parse("torus:64x64").unwrap();
+            let slots: Vec<usize> = (0..topology.slots()).collect();
+            let found = find(&matrix, topology.as_ref(), &slots, 1, Objective::HopBytes, effort);
+            let whole = u64::from(stars) * 8 * weight;
+            let part = found.unwrap().unwrap().bound as f64 / whole as f64;
+            // A star with a light pair has 5 others, which cost 6.
+            let least = if first == 1 { 0.95 - 2.0 / (f64::from(stars) * 8.0) } else { 0.95 };
+            assert!(part >= least && part <= 1.0, "{tasks} tasks, {stars} stars, {weight}: {part}");
+        }
+    }
+}
+
+/// Searches of many rounds once found smaller bounds than those of few rounds.
+#[test]
+fn longer_searches_find_larger_bounds() {
+    let (matrix, topology) = (of_pattern("rgg:256,shuffle=1"), parse("torus:16x16").unwrap());
+    let slots: Vec<usize> = (0..256).collect();
+    let [quick, best] = [Effort::Quick, Effort::Best].map(|effort| {
+        let found = find(&matrix, topology.as_ref(), &slots, 1, Objective::HopBytes, effort);
+        found.unwrap().unwrap().bound
+    });
+    assert!(quick >= 1200 && best >= 1415, "{quick}, {best}");
+}
+
 #[test]
 fn tampered_certificates_prove_less() {
     let (matrix, topology) = (of_pattern("rgg:64"), parse("tree:4:16@1:10").unwrap());
