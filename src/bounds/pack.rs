@@ -44,7 +44,7 @@ pub(super) struct Packer<'a> {
     cliques: Vec<Vec<(Vec<u32>, Vec<u32>)>>,
 }
 
-/// What one task takes in one round.
+/// What one task takes at once.
 struct Column {
     /// The price of what it uses, for each unit by which it raises the bound.
     price: f64,
@@ -84,6 +84,8 @@ struct Reached {
 /// Scratch of the search for trees, by task.
 struct Scratch {
     distance: Vec<f64>,
+    /// The part of the distance that the way pays for.
+    paid: Vec<f64>,
     arc: Vec<u32>,
     hops: Vec<u32>,
     index: Vec<u32>,
@@ -100,6 +102,7 @@ impl Scratch {
     fn new(n: usize, noise: f64) -> Scratch {
         Scratch {
             distance: vec![f64::INFINITY; n],
+            paid: vec![0.0; n],
             arc: vec![u32::MAX; n],
             hops: vec![0; n],
             index: vec![u32::MAX; n],
@@ -110,7 +113,7 @@ impl Scratch {
         }
     }
 
-    /// A factor from 1 on that is small beside the step: ways of the same price are taken in turn.
+    /// A factor of 1 to 1 + `noise`: ways of the same price are taken in turn.
     fn noise(&self, v: usize, pair: u32) -> f64 {
         let mixed = (self.round << 48 ^ (v as u64) << 24 ^ u64::from(pair))
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -202,11 +205,11 @@ impl<'a> Packer<'a> {
         let step = (4.0 / (rounds.max(1) as f64).sqrt()).min(1.5);
         let mut scratch = Scratch::new(n, step.min(NOISE));
         // The logarithm of the price of each task's cheapest column, when the task was last looked at. Prices rise, so the
-        // cheapest column now is most likely that of the task with the least of them.
+        // cheapest column now is most likely that of the task with the least of them. Tasks that found no column come later.
         let mut queue: BinaryHeap<(Reverse<Logarithm>, u32)> = BinaryHeap::new();
         let (mut idle, mut dearest) = (Vec::new(), f64::NEG_INFINITY);
         for v in (0..n).filter(|&v| self.graph.degree(v) > 0) {
-            // Nothing is known yet about the price of a unit of the bound. That of the task's own pairs has its magnitude.
+            // Nothing is known yet about the price of a unit of the bound. The mean price of the task's pairs stands for it.
             let arcs = self.graph.offsets()[v]..self.graph.offsets()[v + 1];
             let own = arcs.len() as f64;
             let own = self.pair[arcs].iter().map(|&p| state.prices[p as usize]).sum::<f64>() / own;
@@ -228,7 +231,7 @@ impl<'a> Packer<'a> {
         'rounds: for _ in 0..rounds {
             scratch.round += 1;
             state.reprice(self);
-            if scratch.looked_at > most || !is_taken {
+            if !is_taken {
                 break;
             }
             is_taken = false;
@@ -236,7 +239,7 @@ impl<'a> Packer<'a> {
                 if state.is_far {
                     state.reprice(self);
                 }
-                if state.base > LAST_LOAD {
+                if state.base > LAST_LOAD || scratch.looked_at > most {
                     break 'rounds;
                 }
                 let Some((Reverse(known), v)) = queue.pop() else { break };
@@ -245,11 +248,14 @@ impl<'a> Packer<'a> {
                 let now = match self.column(v as usize, &state.prices, unit, &mut scratch) {
                     Some(column) => {
                         let now = libm::log(column.price) + state.base;
-                        if now <= next + step {
+                        if now > next + step {
+                            now
+                        } else if self.take(v as usize, &column, step, &mut state) {
                             (level, is_taken) = (now, true);
-                            self.take(v as usize, &column, step, &mut state);
+                            now
+                        } else {
+                            known.0.max(now) + step
                         }
-                        now
                     }
                     None => known.0 + step,
                 };
@@ -259,8 +265,9 @@ impl<'a> Packer<'a> {
         self.finished(&state.used, state.flows, state.cliques)
     }
 
-    /// Uses what a column needs, and raises the prices: no load rises by more than `step`.
-    fn take(&self, v: usize, column: &Column, step: f64, state: &mut State) {
+    /// Uses what a column needs, and raises the prices: no load rises by more than `step`. False if this is less than the
+    /// smallest amount.
+    fn take(&self, v: usize, column: &Column, step: f64, state: &mut State) -> bool {
         let limit = |times: f64, pair: u32| step * self.unit * self.weights[pair as usize] / times;
         match &column.taken {
             Taken::Tree(tree) => {
@@ -272,6 +279,9 @@ impl<'a> Packer<'a> {
                     through[tree[k].before as usize] += sum;
                 }
                 let amount = most as u64;
+                if amount == 0 {
+                    return false;
+                }
                 for (reached, times) in tree.iter().zip(&through).skip(1) {
                     *state.flows[v].entry(reached.arc).or_default() += amount * times;
                     state.add(self, self.pair[reached.arc as usize] as usize, amount * times);
@@ -281,10 +291,14 @@ impl<'a> Packer<'a> {
                 let pairs = &self.cliques[v][*k].1;
                 let limits = pairs.iter().map(|&pair| limit(1.0, pair));
                 let amount = limits.fold(f64::INFINITY, f64::min) as u64;
+                if amount == 0 {
+                    return false;
+                }
                 pairs.iter().for_each(|&pair| state.add(self, pair as usize, amount));
                 *state.cliques.entry((v as u32, *k)).or_default() += amount;
             }
         }
+        true
     }
 
     /// The cheapest that a task can take. `unit` is about what a unit of the bound costs.
@@ -313,7 +327,7 @@ impl<'a> Packer<'a> {
         let mut reached: Vec<Reached> = Vec::new();
         let (mut cost, mut hops) = (0.0, 0u64);
         let mut best: Option<(f64, usize)> = None;
-        scratch.distance[v] = 0.0;
+        (scratch.distance[v], scratch.paid[v]) = (0.0, 0.0);
         scratch.touched.push(v as u32);
         heap.push((Reverse(0u64), v as u32));
         while let Some((Reverse(bits), task)) = heap.pop() {
@@ -333,7 +347,7 @@ impl<'a> Packer<'a> {
                 }
                 reached.push(Reached { arc, before: scratch.index[self.from(arc)] });
                 hops += u64::from(scratch.hops[at]);
-                cost += distance - fixed * f64::from(scratch.hops[at]);
+                cost += scratch.paid[at];
                 let profit = sums[k] as f64 - (nearest * hops) as f64;
                 let price = cost / profit;
                 if profit > 0.0 && price > 0.0 && best.is_none_or(|b| price < b.0) {
@@ -343,17 +357,24 @@ impl<'a> Packer<'a> {
             if !self.facts.metric && at != v {
                 continue;
             }
-            scratch.looked_at += self.graph.degree(at) as u64;
-            for (k, &next) in self.graph.neighbours(at).iter().enumerate() {
-                let arc = offsets[at] + k;
+            // Of a task with very many partners on the way, other ones are looked at in each round.
+            let (begin, degree) = (offsets[at], self.graph.degree(at));
+            let some = if at == v { degree } else { degree.min(16 * sums.len()) };
+            let first = if some < degree { scratch.round as usize * some % degree } else { 0 };
+            scratch.looked_at += some as u64;
+            for k in first..first + some {
+                let arc = begin + k % degree;
+                let next = self.graph.neighbours(at)[k % degree];
                 let pair = self.pair[arc];
-                let far = distance + prices[pair as usize] * scratch.noise(v, pair) + fixed;
+                let paid = prices[pair as usize] * scratch.noise(v, pair);
+                let far = distance + paid + fixed;
                 let next = next as usize;
                 if far < scratch.distance[next] {
                     if scratch.distance[next].is_infinite() {
                         scratch.touched.push(next as u32);
                     }
                     scratch.distance[next] = far;
+                    scratch.paid[next] = scratch.paid[at] + paid;
                     scratch.arc[next] = arc as u32;
                     scratch.hops[next] = scratch.hops[at] + 1;
                     heap.push((Reverse(far.to_bits()), next as u32));
@@ -384,7 +405,10 @@ impl<'a> Packer<'a> {
     ) -> Packing {
         let most = used.iter().zip(&self.weights).map(|(u, w)| u / w).fold(0.0, f64::max);
         // A little more than needed: sums of floating-point numbers are not exact.
-        let scale = (most * (1.0 + 1e-9)).ceil().max(1.0) as u64;
+        let most = most * (1.0 + 1e-9);
+        let scale = most.ceil().max(1.0) as u64;
+        // With very large weights, an amount is many bytes: whole multiples of the packing may fit.
+        let times = if most > 0.0 { (1.0 / most).floor().max(1.0) as u64 } else { 1 };
         let target = |arc: u32| {
             self.graph.neighbours(self.from(arc))
                 [arc as usize - self.graph.offsets()[self.from(arc)]]
@@ -394,13 +418,13 @@ impl<'a> Packer<'a> {
             filled.sort_unstable();
             let filled = filled.into_iter();
             filled
-                .map(|(arc, amount)| (self.from(arc) as u32, target(arc), amount))
+                .map(|(arc, amount)| (self.from(arc) as u32, target(arc), amount * times))
                 .collect::<Vec<_>>()
         };
         let flows = (0..).zip(flows).map(|(task, flow)| Flow { task, arcs: arcs(flow) });
         let cliques = cliques.into_iter().filter(|c| c.1 > 0).map(|((v, k), amount)| Clique {
             tasks: self.cliques[v as usize][k].0.clone(),
-            amount,
+            amount: amount * times,
         });
         Packing {
             scale,
@@ -409,9 +433,9 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Cliques whose smallest task is `v`: all triangles, and larger ones by adding tasks in ascending order.
+    /// Cliques whose smallest task is `v`, triangles first. Tasks with very many partners have none.
     fn cliques_of(&self, v: usize) -> Vec<(Vec<u32>, Vec<u32>)> {
-        /// The most cliques for a task.
+        /// The most pairs and cliques of a task that are made larger.
         const MOST: usize = 200;
         let largest = self.facts.cliques.len() - 1;
         let mut found: Vec<Vec<u32>> = vec![vec![v as u32]];

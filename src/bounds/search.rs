@@ -26,7 +26,7 @@ named_enum! {
 }
 
 impl Effort {
-    /// Rounds of the search for a packing of ways to other tasks. Such a round visits `visits` tasks.
+    /// Rounds of the search for a packing of ways to other tasks, where a round takes about as long as so many `visits`.
     fn rounds(self, visits: usize) -> usize {
         let (most, all) = match self {
             Effort::Off => (0, 0),
@@ -50,6 +50,7 @@ pub fn find(
     if effort == Effort::Off {
         return Ok(None);
     }
+    let capacity = capacity.max(1);
     let Some((graph, _)) = weights::of(matrix, objective.name()) else { return Ok(None) };
     let (proof, found_by) = match topology.as_tree() {
         Some(tree) => by_levels(&graph, tree, slots, capacity, effort),
@@ -59,7 +60,7 @@ pub fn find(
         schema: 1,
         objective: objective.name().into(),
         tasks: matrix.tasks(),
-        capacity: capacity.max(1),
+        capacity,
         bound: 0,
         found_by,
         proof,
@@ -73,7 +74,9 @@ fn packed(graph: &Graph, facts: &Facts, rounds: usize) -> (Packing, u128) {
     let least = of_packing(&nothing(), graph, facts).unwrap_or(0);
     if rounds > 0 && graph.edges() > 0 {
         let packing = Packer::new(graph, facts).pack(rounds);
-        match of_packing(&packing, graph, facts) {
+        let proved = of_packing(&packing, graph, facts);
+        debug_assert!(proved.is_ok(), "the search found what is no proof");
+        match proved {
             Ok(bound) if bound > least => return (packing, bound),
             _ => {}
         }
