@@ -17,6 +17,8 @@ pub(super) fn root_element(text: &str) -> Option<&str> {
         // A document type may have declarations in brackets.
         let from = match (end, inner.find('['), inner.find('>')) {
             (">", Some(open), Some(close)) if open < close => inner.find("]")?,
+            // In `<!--->`, the comment goes on.
+            ("-->", ..) => "!--".len(),
             _ => 0,
         };
         rest = inner[from..].split_once(end)?.1.trim_start();
@@ -40,6 +42,9 @@ mod tests {
                 Some("platform"),
             ),
             ("<!DOCTYPE a [<!ENTITY b \"c\">]><a>", Some("a")),
+            ("<!--->- text -->\n<system>", Some("system")),
+            ("<!---->\n<system>", Some("system")),
+            ("<!--->", None),
             ("Switch 8", None),
             ("<", None),
             ("<a", None),
