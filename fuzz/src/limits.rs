@@ -29,7 +29,7 @@ thread_local! {
 
 /// What an input may use more for each slot that it describes, because short descriptions of large machines are right:
 /// seconds and bytes. With its counters for coverage, this build takes ten times as long as a release.
-const FOR_A_SLOT: (f64, usize) = (5e-6, 128);
+const FOR_A_SLOT: (f64, usize) = (5e-6, 192);
 
 /// Levels of a tree that the bytes for a slot suffice for.
 const LEVELS_OF_A_SLOT: usize = 4;
