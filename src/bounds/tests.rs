@@ -124,8 +124,8 @@ fn fitting_grids_have_no_gap() {
     }
 }
 
-/// Six tasks that exchange data with one are at best on four places at distance 1 and two at distance 2. Few tasks of many
-/// have traffic, weights are large, or the first pair is light: all of this once lost a part of the bound.
+/// Six tasks that exchange data with one are at best on four places at distance 1 and two at distance 2. A search once lost a
+/// part of the bound where few tasks of many have traffic, where weights are large, and where the first pair is light.
 #[test]
 fn stars_among_idle_tasks_use_all_their_traffic() {
     for (tasks, stars, weight) in

@@ -67,7 +67,7 @@ impl Contractor {
     ) -> Csr {
         self.begin(cluster_of, clusters, |_| true);
         let parts = if threads > 1 && graph.arcs.len() >= THREAD_FROM { 2 } else { 1 };
-        // Contraction leaves less than half of the arcs.
+        // Most contractions leave less than half of the arcs.
         let room = graph.arcs.len() / 2 / parts;
         let mut empty = |clusters| Csr::with_room(clusters, pool.arcs(room, graph.arcs.are_wide()));
         let mut coarse = empty(clusters);

@@ -143,6 +143,8 @@ impl Csr {
             local[v as usize] = i as u32;
             room += self.degree(v as usize);
         }
+        // In a dense graph, few members have few arcs among them.
+        let room = room.min(members.len() * members.len().saturating_sub(1));
         let mut sub = Csr {
             offsets: Vec::with_capacity(members.len() + 1),
             arcs: Arcs { list: roomy(room), high: Vec::new() },
