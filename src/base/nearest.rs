@@ -1,7 +1,7 @@
 //! The known word that is most like a misspelt one. The distance between two words is the number of letters that are
 //! inserted, removed, replaced, or exchanged with the next one (optimal string alignment, crate strsim).
 
-/// Words with at most this distance are taken for misspelt.
+/// Words with at most this distance are taken for misspelt, if most of their letters are right.
 const FARTHEST: usize = 2;
 
 /// A word of at least this length may also be the beginning of the word that was meant, as `--topo`.
@@ -11,7 +11,8 @@ const SHORTEST_BEGINNING: usize = 5;
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |name: &str| strsim::osa_distance(word, name);
     let is_like = |name: &&str| {
-        distance(name) <= FARTHEST || word.len() >= SHORTEST_BEGINNING && name.starts_with(word)
+        distance(name) <= FARTHEST && 2 * distance(name) < word.len().max(2)
+            || word.len() >= SHORTEST_BEGINNING && name.starts_with(word)
     };
     known.into_iter().filter(is_like).min_by_key(|name| distance(name))
 }
@@ -27,6 +28,8 @@ mod tests {
         assert_eq!(nearest("mpirnu", known), Some("mpirun"));
         assert_eq!(nearest("mipexec", known), Some("mpiexec"));
         assert_eq!(nearest("lmp", known), None);
+        assert_eq!(nearest("foo", ["fix", "fog"]), Some("fog"));
+        assert_eq!(nearest("foo", ["fix", "of"]), None);
         assert_eq!(nearest("--topo", ["--mode", "--topology"]), Some("--topology"));
     }
 }

@@ -10,6 +10,7 @@ use super::file_name::{ENDING, file_name};
 use super::history::{Past, joined};
 use super::others::read_stored;
 use super::record_format::{encode_with, read_file};
+use super::sharing::{create_folder, share};
 use super::standing::Standing;
 use super::{LaunchMode, Record};
 use crate::base::clock::since_1970;
@@ -162,7 +163,7 @@ impl Store {
     }
 
     fn create(&self) -> Result<()> {
-        fs::create_dir_all(&self.directory)
+        create_folder(&self.directory)
             .map_err(|e| unwritable("cannot create the store", &self.directory, &e))
     }
 
@@ -421,6 +422,7 @@ fn some_keys<'a>(entries: impl Iterator<Item = &'a Entry>, none: &str) -> String
 /// begin to write.
 pub(super) fn write_new(path: &Path, bytes: &[u8], wait: bool) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    share(&file, path);
     file.write_all(bytes)?;
     if wait {
         return file.sync_all();

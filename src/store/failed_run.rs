@@ -13,6 +13,7 @@
 
 use super::others::{check_folder, read_stored};
 use super::record_format::encode_with;
+use super::sharing::{create_folder, share};
 use super::standing::{Completeness, Standing};
 use super::{Record, Run, Store, Unfinished};
 use crate::base::error::{Error, Result};
@@ -48,9 +49,9 @@ impl StoredRun {
         let failed = |e: &std::io::Error| Error::io("cannot mark the record as failed", &mark, e);
         check_folder(&folder)?;
         // A reader may remove the folder if it is empty.
-        let make = || match fs::create_dir(&folder) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
-            _ => fs::File::create_new(&mark),
+        let make = || {
+            create_folder(&folder)?;
+            fs::File::create_new(&mark).map(|file| share(&file, &mark))
         };
         match make()
             .or_else(|e| if e.kind() == std::io::ErrorKind::NotFound { make() } else { Err(e) })

@@ -12,6 +12,7 @@ use super::Store;
 use super::directory::is_stale;
 use super::others::check_folder;
 use super::record_format::{open_sealed, read_sealed, seal};
+use super::sharing::create_folder;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file::{FileIdentity, is_own};
 use crate::base::hash::Fnv1a;
@@ -125,7 +126,7 @@ impl Store {
         }
         let folder = self.kept_networks_folder();
         check_folder(&folder)?;
-        fs::create_dir_all(&folder)
+        create_folder(&folder)
             .map_err(|e| Error::io("cannot create the folder of networks", &folder, &e))?;
         let path = folder.join(question.name());
         if let Ok(bytes) = read_sealed(&path, MAGIC, LARGEST)

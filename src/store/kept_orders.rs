@@ -16,6 +16,7 @@ use super::Store;
 use super::directory::is_stale;
 use super::others::check_folder;
 use super::record_format::{open_sealed, read_sealed, seal};
+use super::sharing::create_folder;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::file::is_own;
 use crate::base::permutation::is_permutation;
@@ -133,7 +134,7 @@ impl Store {
         let path = self.order_path(key, order);
         let folder = self.orders();
         check_folder(&folder)?;
-        fs::create_dir_all(&folder)
+        create_folder(&folder)
             .map_err(|e| Error::io("cannot create the folder of orders", &folder, &e))?;
         if let Ok(bytes) = read_sealed(&path, MAGIC, LARGEST)
             && let Err(error) = decode(&bytes)

@@ -12,6 +12,7 @@ use super::Store;
 use super::joined_networks::Joined;
 use super::others::check_folder;
 use super::record_format::{open_sealed, read_sealed, seal};
+use super::sharing::create_folder;
 use super::stored_survey::{MeasuredNetwork, StoredSurvey};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::hash::Fnv1a;
@@ -63,7 +64,7 @@ impl Store {
         }
         let folder = self.networks();
         check_folder(&folder)?;
-        fs::create_dir_all(&folder)
+        create_folder(&folder)
             .map_err(|e| Error::io("cannot create the folder of networks", &folder, &e))?;
         let mut sorted: Vec<&String> = hosts.iter().collect();
         sorted.arrange();

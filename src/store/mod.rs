@@ -38,6 +38,7 @@ mod record;
 mod record_format;
 mod refused_records;
 mod runs;
+mod sharing;
 mod signature;
 pub mod spill;
 mod standing;

@@ -18,6 +18,7 @@ use super::directory::{temporary, write_new};
 use super::file_name::file_name;
 use super::others::check_folder;
 use super::record_format::encode_with;
+use super::sharing::create_folder;
 use super::standing::{Completeness, Standing};
 use super::{Record, Store, joined};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -310,7 +311,7 @@ impl Store {
         check_folder(&folder)?;
         let path = folder.join(file_of(standing, bytes));
         let create = || {
-            fs::create_dir_all(&folder)
+            create_folder(&folder)
                 .map_err(|e| unwritable("cannot create the folder of runs", &folder, &e))
         };
         create()?;

@@ -5,6 +5,7 @@
 
 use super::access::unwritable;
 use super::others::check_folder;
+use super::sharing::create_folder;
 use super::{LaunchMode, Record, Run, Standing, Store};
 use crate::base::error::{Error, ErrorKind, Result};
 use std::fs;
@@ -58,7 +59,7 @@ impl Store {
         let in_use = self.load(key).ok().flatten();
         if in_use.is_some_and(|record| record.launch.mode == LaunchMode::Import) {
             let folder = self.runs_folder(key);
-            fs::create_dir_all(&folder)
+            create_folder(&folder)
                 .map_err(|e| unwritable("cannot create the folder of runs", &folder, &e))?;
             return self.write(&path, b"", true, &|| false).map(|_| ());
         }

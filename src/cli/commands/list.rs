@@ -70,7 +70,11 @@ impl ListArgs {
         } else if self.verify && entries.is_empty() && read > 0 {
             eprintln!("rankweave: {}", sound(read));
         } else if entries.is_empty() {
-            let what = if is_empty { "the store is empty" } else { "no record is of this kind" };
+            let what = match store.directory().exists() {
+                true if is_empty => "the store is empty",
+                true => "no record is of this kind",
+                false => "there is no store yet, or it is elsewhere (--store)",
+            };
             eprintln!("rankweave: {what} (in {})", store.directory().display());
         } else {
             output::print(&all.table())?;

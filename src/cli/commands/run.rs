@@ -9,7 +9,7 @@ use crate::base::raw_words::{decoded, shown};
 use crate::cli::arguments::launch_word;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
-use crate::cli::diagnosis::{forecast, leftovers};
+use crate::cli::diagnosis::{forecast, leftovers, wrong_numbers};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::placement::{PlacedLaunch, Refusal, check};
 use crate::cli::preload::command::{LaunchCommand, Prepared};
@@ -179,6 +179,7 @@ impl Args {
         if settings.place != Place::LauncherOnly {
             messages.extend(settings::hidden_by_topology(settings));
             messages.extend(settings::slots_of_nothing(settings).filter(|_| unread.is_none()));
+            messages.extend(wrong_numbers(found, &self.launch, settings));
         }
         messages.extend(unread);
         if settings.place != Place::LauncherOnly {

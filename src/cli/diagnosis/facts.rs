@@ -31,6 +31,14 @@ impl Diagnosed {
     }
 }
 
+/// Why it is not known whether a program calls MPI, by the code of the finding.
+const DOUBTS: [(&str, &str); 4] = [
+    ("no-mpi-calls", "the program calls no function of MPI itself"),
+    ("script", "what the script starts is not known"),
+    ("program-unreadable", "the program cannot be read"),
+    ("mpi-unknown-yet", "the program loads an MPI library while it runs, if at all"),
+];
+
 fn has_no_problem(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.level < Severity::Problem)
 }
@@ -100,6 +108,15 @@ impl Diagnosis {
         self.programs.windows(2).all(|p| p[0].started.words == p[1].started.words)
     }
 
+    /// Why it is not known whether a launch that gets the library calls MPI; `None` if it is known.
+    pub(in crate::cli) fn doubt(&self) -> Option<&'static str> {
+        let findings = self.programs.iter().flat_map(|program| &program.findings);
+        let mut reasons = findings.filter_map(|finding| {
+            DOUBTS.iter().find(|(code, _)| *code == finding.code).map(|(_, reason)| *reason)
+        });
+        reasons.next()
+    }
+
     /// What the launch will do, in words.
     pub(in crate::cli) fn outcome(&self) -> String {
         if !self.recorded() {
@@ -143,6 +160,14 @@ impl Diagnosis {
                 "; the ranks are reordered if a matrix of as many ranks is stored".into()
             }
         };
-        format!("point-to-point, collective and one-sided traffic is recorded{rest}")
+        let text = format!("point-to-point, collective and one-sided traffic is recorded{rest}");
+        match self.doubt() {
+            Some(reason) => {
+                format!(
+                    "it is not known whether anything will be recorded, because {reason}. If it calls MPI, {text}"
+                )
+            }
+            None => text,
+        }
     }
 }

@@ -73,14 +73,7 @@ impl Launcher {
             return Err(Error::new(ErrorKind::Usage, "there is nothing to run"));
         };
         let Some(path) = in_path(first) else {
-            let error = Error::new(ErrorKind::Usage, format!("there is no program '{first}'"));
-            let here = NAMES.into_iter().filter(|name| in_path(name).is_some());
-            return Err(error.at("PATH").advise(match nearest(first, here) {
-                Some(name) => format!("write '{name}', which is there"),
-                None => {
-                    "load the module of the MPI first, or give the full path of the launcher".into()
-                }
-            }));
+            return Err(not_found(first));
         };
         let name = base_name(&path);
         let found = LocatedLauncher { launcher: Launcher::of_program(&path), position: 0 };
@@ -122,6 +115,33 @@ impl Launcher {
             None => Launcher::Other,
         }
     }
+}
+
+/// The error that a word is no program, with what it is.
+fn not_found(word: &str) -> Error {
+    let error = |what: String| Error::new(ErrorKind::Usage, what);
+    let path = Path::new(word);
+    if word.contains(char::is_whitespace) && !path.exists() {
+        return error(format!("the launch is one word with blanks: '{word}'"))
+            .advise(format!("leave the quotes out: rankweave run -- {word}"));
+    }
+    if word.contains('/') {
+        return match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => error(format!("'{word}' is a directory, not a program"))
+                .advise(
+                    "give the program behind the launcher: rankweave run -- mpirun -n RANKS ./app",
+                ),
+            Ok(_) => error(format!("'{word}' is no program: nobody may execute it"))
+                .advise(format!("chmod +x {word}")),
+            Err(_) => error(format!("there is no program '{word}'"))
+                .advise("check the path, or give the name of a launcher that is in PATH"),
+        };
+    }
+    let here = NAMES.into_iter().filter(|name| in_path(name).is_some());
+    error(format!("there is no program '{word}'")).at("PATH").advise(match nearest(word, here) {
+        Some(name) => format!("write '{name}', which is there"),
+        None => "load the module of the MPI first, or give the full path of the launcher".into(),
+    })
 }
 
 /// A launcher and the position of its name in the command.

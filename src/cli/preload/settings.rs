@@ -141,8 +141,11 @@ fn unknown_among(names: impl Iterator<Item = String>) -> Vec<(String, Option<&'s
     };
     let mut unknown: Vec<String> = names.filter(is_unknown).collect();
     unknown.sort();
+    // All names begin alike, which says nothing about how like they are.
+    let behind = |name: &'static str| name.strip_prefix("RANKWEAVE_").unwrap_or(name);
     let with_nearest = |name: String| {
-        let like = nearest(&name, known());
+        let like = nearest(name.strip_prefix("RANKWEAVE_").unwrap_or(&name), known().map(behind));
+        let like = like.and_then(|like| known().find(|other| behind(other) == like));
         (name, like)
     };
     unknown.into_iter().map(with_nearest).collect()

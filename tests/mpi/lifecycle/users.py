@@ -55,6 +55,7 @@ class Scene:
         self.gid = int(subprocess.run(["getent", "group", self.group], capture_output=True, text=True,
                                       check=True).stdout.split(":")[2])
         self.users = []
+        self.umask = 0o002
         self.place = tempfile.mkdtemp(prefix="rankweave-users-")
         self.memory = tempfile.mkdtemp(prefix="rankweave-users-", dir="/dev/shm")
 
@@ -102,7 +103,7 @@ class Scene:
     def run(self, user, command, **variables):
         """What a command of a user says: exit code and both outputs."""
         environment = {**self.stack.environment(), "HOME": "/nonexistent", "TMPDIR": self.memory, **variables}
-        process = subprocess.Popen(command, user=user.uid, group=user.gid, extra_groups=[self.gid], umask=0o002,
+        process = subprocess.Popen(command, user=user.uid, group=user.gid, extra_groups=[self.gid], umask=self.umask,
                                    env=environment, cwd=self.memory, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
                                    errors="replace", start_new_session=True)
@@ -219,12 +220,27 @@ def ended_well(done, code=0):
     return [f"exit code {done.returncode} instead of {code}: {done.stderr.strip()[:300]!r} ({done.command})"]
 
 
+def without_errors(done):
+    """The command ended well, and the library and the command had nothing to complain about."""
+    lines = [line for line in done.stderr.splitlines() if line.startswith("rankweave:")]
+    return ended_well(done) + [f"{line!r} ({done.command})" for line in lines]
+
+
 def of_a_group(scene):
-    """a store of a group serves both"""
-    problems = ended_well(scene.launch(scene.victim, scene.store))
-    for user in (scene.other, scene.victim):
-        problems += ended_well(scene.launch(user, scene.store, RANKWEAVE_MODE="shuffle", RANKWEAVE_SEED="3"))
-        problems += ended_well(scene.ask(user, "show", KEY, "--store", scene.store))
+    """a store of a group serves both, with the usual umask"""
+    scene.umask = 0o022
+    problems = without_errors(scene.launch(scene.victim, scene.store))
+    for turn in range(3):
+        for user in (scene.other, scene.victim):
+            # Launches with more messages and with fewer, so that both users change and keep records of the other.
+            messages = str(50 + 7 * turn if user is scene.other else 50)
+            problems += without_errors(scene.launch(user, scene.store, RUN_MESSAGES=messages))
+            problems += ended_well(scene.launch(user, scene.store, RANKWEAVE_MODE="shuffle", RANKWEAVE_SEED="3"))
+            problems += ended_well(scene.ask(user, "show", KEY, "--store", scene.store))
+    for folder, folders, files in os.walk(scene.store):
+        problems += [f"{folder}/{name} is not for the group to write" for name in folders + files
+                     if not os.lstat(os.path.join(folder, name)).st_mode & stat.S_IWGRP]
+    scene.umask = 0o002
     # An older leftover of the other user's save is for the other user to remove.
     leftover = os.path.join(scene.store, f".{KEY}.rkw.1-2-3.tmp")
     with open(leftover, "w") as file:

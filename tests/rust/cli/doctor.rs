@@ -204,6 +204,13 @@ fn programs_that_cannot_be_recorded() {
     bench.cc(&["-o", "serial", "plain.c"]);
     // The launcher's MPI is known, so a program may load it; one that calls nothing is suspicious.
     bench.works(&format!("{run} ./serial"), &["loads-mpi", "no-mpi-calls"]);
+    bench.script("job.sh", "#!/bin/sh\nexit 0\n");
+    // Nobody can know what these start, and the outcome says so.
+    for (program, why) in [("./serial", "calls no function of MPI"), ("./job.sh", "the script")] {
+        let (_, value) = bench.json(&format!("{run} {program}"));
+        let outcome = value["outcome"].as_str().unwrap_or_default();
+        assert!(outcome.starts_with("it is not known") && outcome.contains(why), "{outcome}");
+    }
     bench.fails("env ./serial", "no-mpi");
     // Another architecture: the machine's number is at offset 18 of an ELF file.
     let mut bytes = std::fs::read(place("app")).unwrap();

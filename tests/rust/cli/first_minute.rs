@@ -11,7 +11,7 @@ use std::process::Command;
 /// The words of a command line behind `rankweave`, and variables of its environment.
 type Line = (&'static str, &'static [(&'static str, &'static str)]);
 
-const LINES: [Line; 24] = [
+const LINES: [Line; 34] = [
     // What is right says nothing.
     ("run -- mpirun -n 2 ./app", &[]),
     ("run mpirun -n 2 ./app", &[]),
@@ -29,6 +29,10 @@ const LINES: [Line; 24] = [
     ("run -- mpirun -n 2 ./app12", &[]),
     ("run -- mpirun -n 1 ./app", &[]),
     ("run -- mpirun -n 2 env -u LD_PRELOAD ./app", &[]),
+    ("run -n 2 ./app", &[]),
+    ("run -- ./plain.c", &[]),
+    ("run -- ./path", &[]),
+    ("run -- ./absent", &[]),
     // Options and variables.
     ("rum -- mpirun -n 2 ./app", &[]),
     ("run --mod record -- mpirun -n 2 ./app", &[]),
@@ -37,7 +41,13 @@ const LINES: [Line; 24] = [
     ("run --topology slurm:none -- mpirun -n 2 ./app", &[]),
     ("run --slots some -- mpirun -n 2 ./app", &[]),
     ("run --fix one -- mpirun -n 2 ./app", &[]),
+    ("run --topology tree:2:2 --slots 0-99 -- mpirun -n 2 ./app", &[]),
+    ("run --topology tree:2:2 --slots 3 -- mpirun -n 2 ./app", &[]),
+    ("run --fix 0,9 -- mpirun -n 2 ./app", &[]),
+    ("run --verbose 3 -- mpirun -n 2 ./app", &[]),
+    ("run -- --mode record mpirun -n 2 ./app", &[]),
     ("run -- mpirun -n 2 ./app", &[("RANKWEAVE_MOD", "record")]),
+    ("run -- mpirun -n 2 ./app", &[("RANKWEAVE_FOO", "record")]),
     ("run -- mpirun -n 2 ./app", &[("RANKWEAVE_MODE", "recrod")]),
 ];
 
