@@ -1,15 +1,19 @@
 """Networks for `scripts/bench-time`: which links the parts of flows take. Built here, without code of rankweave.
 
-A network has `spec`, `routing`, `slots`, `scotch` (the same machine in the words of benches/mapping/run), and
-`parts(flows, slots, seed)`: the parts of all flows as (links, bytes), and `width(link)`: the bandwidth of a link.
+A network has `spec`, `name` (where tables show another one), `routing`, `slots`, `scotch` (the same machine in the words
+of benches/mapping/run, or None), `parts(flows, slots, seed)`: the parts of all flows as (links, bytes), and `width(link)`:
+the bandwidth of a link. What messages cost at their ends is one more part on a link of the end (`Charged`).
 
 A network that adapts divides each flow into parts, which choose their ways one after another, in random order. A part
 sees the bytes that those before it put on the links. Parts of a flow that take the same way are one.
 """
 
 import functools
+import math
 import random
+from pathlib import Path
 
+FOLDER = Path(__file__).resolve().parent
 # Parts of a flow on networks that adapt.
 PARTS = 8
 
@@ -17,6 +21,12 @@ PARTS = 8
 class Network:
     slots = 64
     adaptive = False
+    # Whether packets.c simulates this network.
+    packets = False
+
+    @property
+    def name(self):
+        return self.spec
 
     @property
     def draws(self):
@@ -27,25 +37,42 @@ class Network:
         """The bandwidth of a link."""
         return 1
 
+    def slot_width(self, slot):
+        """The bandwidth of all links of a slot together."""
+        return 1
+
     def parts(self, flows, slots, seed):
+        return [(links, bytes) for (_, _, links), bytes in self.routed(flows, slots, seed).items()]
+
+    def routed(self, flows, slots, seed):
+        """The bytes of each sending slot, receiving slot and way."""
         r, load, parts = random.Random(seed), {}, {}
         count = PARTS if self.adaptive else 1
-        chunks = [(slots[a], slots[b], bytes / count) for a, b, bytes in flows for _ in range(count)]
+        chunks = [(slots[a], slots[b], bytes / count) for a, b, bytes, _ in flows for _ in range(count)]
         r.shuffle(chunks)
         for a, b, bytes in chunks:
             links = tuple(self.way(a, b, load, r))
             for link in links:
                 load[link] = load.get(link, 0) + bytes
             parts[a, b, links] = parts.get((a, b, links), 0) + bytes
-        return [(links, bytes) for (_, _, links), bytes in parts.items()]
+        return parts
 
 
 class Torus(Network):
-    dims = (4, 4, 4)
-    spec, scotch = "torus:4x4x4", "torus:4x4x4"
+    def __init__(self, routing, dims=(4, 4, 4)):
+        self.routing, self.adaptive, self.dims = routing, routing == "adaptive", dims
+        self.slots, self.spec = math.prod(dims), "torus:" + "x".join(map(str, dims))
+        self.scotch, self.packets = self.spec, self.adaptive and dims == (4, 4, 4)
 
-    def __init__(self, routing):
-        self.routing, self.adaptive = routing, routing == "adaptive"
+    def slot_width(self, slot):
+        return 2 * len(self.dims)
+
+    def point(self, slot):
+        point = []
+        for d in reversed(self.dims):
+            point.insert(0, slot % d)
+            slot //= d
+        return point
 
     def hops(self, x, y):
         """The links that a part at x can take to y."""
@@ -62,7 +89,7 @@ class Torus(Network):
 
     def way(self, a, b, load, r):
         """Along one dimension after another, halfway round upwards; or hop by hop over the free link of the next hops."""
-        x, y = ([s // 16, s // 4 % 4, s % 4] for s in (a, b))
+        x, y = self.point(a), self.point(b)
         links = []
         while x != y:
             hops = self.hops(x, y)
@@ -95,6 +122,7 @@ class Dragonfly(Network):
 
     def __init__(self, shape, channel, routing):
         self.groups, self.routers, self.hosts = shape
+        self.slots = math.prod(shape)
         self.channel, self.routing, self.adaptive = channel, routing, routing == "adaptive"
         self.spec = "dragonfly:" + "x".join(map(str, shape)) + (f"@1:1:{channel}" if channel != 1 else "")
         self.scotch = f"tree:{self.hosts}:{self.routers}:{self.groups}@2:3:5"
@@ -117,7 +145,8 @@ class Dragonfly(Network):
             links += [("global", g, h)] + ([("local", h, into, s)] if into != s else [])
         return links
 
-    @functools.cache
+    # Enough for all pairs of the networks of 64 slots.
+    @functools.lru_cache(1 << 14)
     def ways(self, a, b):
         """The shortest way, and those over another router of the group or over another group."""
         ra, rb = ((s // self.hosts // self.routers, s // self.hosts % self.routers) for s in (a, b))
@@ -141,6 +170,114 @@ class Dragonfly(Network):
         return other if queue(best) * (len(best) - 2) > queue(other) * (len(other) - 2) else best
 
 
+class Cabling(Network):
+    """A network by its cables: lines of two names and a bandwidth, such as `r0 n00 80G`. Names with one neighbour are
+    hosts. Slots are the hosts in the order of the file. Several cables between two names add up.
+
+    All ways are shortest. Of the next routers that are nearer to the destination, in the order of the file, `static`
+    takes the one that the number of the destination gives, modulo their number. `ecmp` takes one by chance, and
+    `adaptive` the one whose link has least to carry.
+    """
+
+    scotch = None
+
+    def __init__(self, file, routing):
+        self.spec, self.routing, self.adaptive = f"cabling:{file}", routing, routing == "adaptive"
+        self.file, cables = file, []
+        for line in file.read_text().splitlines():
+            words = line.split("#")[0].split()
+            if words:
+                cables.append((words[0], words[1], float(words[2].removesuffix("G"))))
+        around = {}
+        for a, b, _ in cables:
+            around.setdefault(a, set()).add(b)
+            around.setdefault(b, set()).add(a)
+        # Sorting keeps the order of the file among hosts and among routers.
+        number = {name: k for k, name in enumerate(sorted(around, key=lambda name: len(around[name]) > 1))}
+        self.slots, self.widths = sum(len(others) == 1 for others in around.values()), {}
+        for a, b, width in cables:
+            for link in ((number[a], number[b]), (number[b], number[a])):
+                self.widths[link] = self.widths.get(link, 0) + width
+        self.around = [sorted(number[other] for other in around[name]) for name in number]
+
+    @property
+    def name(self):
+        return f"cabling:{self.file.name}"
+
+    def width(self, link):
+        return self.widths[link]
+
+    def slot_width(self, slot):
+        return sum(self.widths[slot, other] for other in self.around[slot])
+
+    @functools.cache
+    def hops(self, to):
+        """The hops of all hosts and routers to a slot."""
+        hops, front = {to: 0}, [to]
+        for at in front:
+            for other in self.around[at]:
+                if other not in hops:
+                    hops[other] = hops[at] + 1
+                    front.append(other)
+        return hops
+
+    def way(self, a, b, load, r):
+        hops, links = self.hops(b), []
+        while a != b:
+            nearer = [other for other in self.around[a] if hops[other] < hops[a]]
+            if self.routing == "static":
+                to = nearer[b % len(nearer)]
+            elif self.routing == "ecmp":
+                to = nearer[r.randrange(len(nearer))]
+            else:
+                to = min(nearer, key=lambda v: (load.get((a, v), 0) / self.widths[a, v], r.random()))
+            links.append((a, to))
+            a = to
+        return links
+
+
+class Charged(Network):
+    """Another network with what messages cost. The costs are in bytes of a link of bandwidth 1.
+
+    A slot sends, and receives, over a link with the bandwidth of all its links together. Each message keeps it busy for
+    its cost and that of its hops, at both ends. With an injection limit, all that a slot sends passes one more link, and
+    all that it receives. Each slot is a node here.
+    """
+
+    def __init__(self, inner, message=0, hop=0, injection=None):
+        self.inner, self.message, self.hop, self.injection = inner, message, hop, injection
+        self.routing, self.adaptive, self.slots, self.scotch = inner.routing, inner.adaptive, inner.slots, inner.scotch
+        options = {"message": message, "hop": hop, "injection": injection}
+        self.options = "".join(f",{name}={value}" for name, value in options.items() if value)
+        self.spec = inner.spec + self.options
+
+    @property
+    def name(self):
+        return self.inner.name + self.options
+
+    def width(self, link):
+        if link[0] in ("sends", "receives"):
+            return self.inner.slot_width(link[1])
+        return self.injection if link[0] in ("node sends", "node receives") else self.inner.width(link)
+
+    def parts(self, flows, slots, seed):
+        sent = {(slots[a], slots[b]): (bytes, messages) for a, b, bytes, messages in flows}
+        parts = []
+        for (a, b, links), bytes in self.inner.routed(flows, slots, seed).items():
+            first, last = [], []
+            if self.injection:
+                first, last = [("node sends", a)], [("node receives", b)]
+            if self.message or self.hop:
+                ends = ("sends", a), ("receives", b)
+                first, last = [ends[0], *first], [*last, ends[1]]
+                all_bytes, messages = sent[a, b]
+                cost = messages * bytes / all_bytes * (self.message + self.hop * len(links))
+                parts += [((end,), cost * self.width(end)) for end in ends]
+            parts.append(((*first, *links, *last), bytes))
+        return parts
+
+
+CABLES = FOLDER / "cabling.txt"
 # The second dragonfly has narrow channels as large machines have them: 16 hosts of a group share 9 times the bandwidth of
 # a host to other groups.
 NETWORKS = [
@@ -148,3 +285,18 @@ NETWORKS = [
     Dragonfly((8, 4, 2), 1, "static"), Dragonfly((8, 4, 2), 1, "adaptive"),
     Dragonfly((4, 4, 4), 3, "static"), Dragonfly((4, 4, 4), 3, "adaptive"),
 ]
+CABLED = [Cabling(CABLES, routing) for routing in ("static", "ecmp", "adaptive")]
+CHARGED = [
+    Charged(Torus("dimension-order"), message=100, hop=50), Charged(Torus("adaptive"), message=100, injection=2),
+    Charged(FatTree(), message=100, injection=0.8),
+    Charged(Dragonfly((4, 4, 4), 3, "static"), message=100, hop=50, injection=0.8),
+]
+LARGE = [
+    Torus("dimension-order", (8, 8, 8)), Torus("adaptive", (8, 8, 8)),
+    Dragonfly((16, 8, 4), 1, "static"), Dragonfly((16, 8, 4), 1, "adaptive"),
+]
+
+
+def networks_of(tasks):
+    """The networks with so many slots."""
+    return [network for network in NETWORKS + CABLED + CHARGED + LARGE if network.slots == tasks]

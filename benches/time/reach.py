@@ -1,5 +1,6 @@
 """`scripts/bench-time --reach`: how good can any mapping be where chance has a part in the ways of the flows?
 
+The networks are those of `networks.NETWORKS` where chance has a part, and the patterns are the basic ones.
 It searches for mappings with the judge itself as the objective (reach.c), from the engine's mappings and a random
 one. The draws of the search are others than those that judge the answer. First it checks that reach.c chooses the same
 ways as networks.py: with the same random numbers, both must give the same time for every draw of a random mapping.
@@ -57,10 +58,6 @@ class Stream:
         return pool[:count]
 
 
-def point(slot):
-    return [slot // 16, slot // 4 % 4, slot % 4]
-
-
 class Program:
     """reach.c for a network and the flows of a pattern."""
 
@@ -103,14 +100,14 @@ class Program:
             best, others = network.ways(a, b)
             return [(way, False) for way in [best, *others]]
         found = []
-        for link in network.hops(point(a), point(b)):
-            x = point(a)
+        for link in network.hops(network.point(a), network.point(b)):
+            x = network.point(a)
             x[link[1]] = (x[link[1]] + link[2]) % network.dims[link[1]]
             found.append(((link, 16 * x[0] + 4 * x[1] + x[2]), True))
         return found
 
     def run(self, flows, mappings, *arguments):
-        lines = [str(len(flows)), *(f"{a} {b} {bytes}" for a, b, bytes in flows), str(len(mappings))]
+        lines = [str(len(flows)), *(f"{a} {b} {bytes}" for a, b, bytes, _ in flows), str(len(mappings))]
         lines += [" ".join(map(str, slots)) for slots in mappings]
         run = subprocess.run([self.file, *map(str, arguments)], input=self.text + "\n".join(lines) + "\n",
                              capture_output=True, text=True)
@@ -136,7 +133,7 @@ def same_ways(bench, program, network, flows):
 def host_limit(network, flows):
     """What no mapping can lower: the bytes of the busiest task over its link, in a torus over its six links."""
     sums = {}
-    for a, b, bytes in flows:
+    for a, b, bytes, _ in flows:
         for end in (("out", a), ("in", b)):
             sums[end] = sums.get(end, 0) + bytes
     return max(sums.values()) / (6 if network.spec.startswith("torus") else 1)
@@ -149,8 +146,8 @@ def even_limit(network, flows, mappings, limit):
     these links count as independent, which makes the figure up to 1 % too high.
     """
     leaf = lambda slots, task: slots[task] // 8
-    size = statistics.mean(bytes for _, _, bytes in flows)
-    cut = min(sum(bytes for a, b, bytes in flows if leaf(slots, a) != leaf(slots, b)) for slots in mappings)
+    size = statistics.mean(bytes for _, _, bytes, _ in flows)
+    cut = min(sum(bytes for a, b, bytes, _ in flows if leaf(slots, a) != leaf(slots, b)) for slots in mappings)
     leaves, count = network.slots // 8, int(cut / size)
     sides = [count // leaves + (k < count % leaves) for k in range(leaves)] * 2
     r = random.Random(1)
@@ -160,9 +157,7 @@ def even_limit(network, flows, mappings, limit):
 
 def study(bench, program, network, flows, effort):
     """The times of the mappings of one pattern: with the draws of the bench, and with fresh ones."""
-    csv = bench.folder / "m.csv"
-    csv.write_text("src,dst,bytes,messages\n" + "".join(f"{a},{b},{w},1\n" for a, b, w in flows))
-    base = ["--matrix", csv, "--topology", f"{network.spec},routing={network.routing}"]
+    base = bench.base(network, flows)
     slots = {name: mapping for name, mapping in bench.mappings(network, flows, base, 1) if name in STARTS}
     starts = list(slots.values())
     for objective in ("hop-bytes", "time"):

@@ -24,6 +24,8 @@ use commands::{
     run, show, stored, topo, verify,
 };
 use console::Exit;
+use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -133,7 +135,30 @@ fn parsed() -> Cli {
         .try_get_matches_from_mut(words)
         .and_then(|matches| spelling::check(&mut command, &matches).map(|()| matches))
         .and_then(|matches| Cli::from_arg_matches(&matches))
-        .unwrap_or_else(|error| error.exit())
+        .unwrap_or_else(|error| refuse(&error, &command))
+}
+
+/// Ends the process with what the parser says. An error ends with what to try, like all other errors. The parser itself
+/// names only an option.
+fn refuse(error: &clap::Error, command: &clap::Command) -> ! {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let rendered = error.render();
+    let text = match std::io::stderr().is_terminal() {
+        true => rendered.ansi().to_string(),
+        false => rendered.to_string(),
+    };
+    let is_command = |word: &OsString| command.find_subcommand(word).is_some();
+    let name = std::env::args_os().skip(1).find(is_command);
+    let name = name.map_or(String::new(), |name| format!(" {}", name.to_string_lossy()));
+    for line in text.lines() {
+        match line.starts_with("For more information") {
+            true => eprintln!("try: rankweave{name} --help"),
+            false => eprintln!("{line}"),
+        }
+    }
+    std::process::exit(error.exit_code())
 }
 
 /// Entry point of the `rankweave` command.

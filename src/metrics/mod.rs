@@ -6,6 +6,7 @@
 mod byte_sum;
 mod congestion;
 pub(crate) mod detours;
+pub(crate) mod ends;
 mod evaluation;
 mod hashed_links;
 mod rails;

@@ -9,11 +9,12 @@
 //!   standard deviations.
 //! * Adaptive routing hop by hop: at each point, more bytes go on over the links that have less to carry
 //!   ([`Routing::choose`]). Matrices with very many pairs count with equal shares of all shortest paths.
-//! * Adaptive routing with detours: a pair of tasks sends more of its bytes over the longer paths for as long as the
-//!   loads on them are lower ([`super::detours`]).
+//! * Adaptive routing with detours: messages choose between shortest and longer paths one after another, by the loads of
+//!   those before them ([`super::detours`]).
 //!
 //! Limits: nothing waits for anything else, and all traffic of the matrix is sent at the same time.
 
+use super::ends::{Ends, Sent};
 use super::hashed_links::Spread;
 use super::rails::rail_loads;
 use super::{detours, hashed_links};
@@ -23,11 +24,11 @@ use crate::topology::{Network, Routing, Topology};
 /// Standard deviations above the mean with which a load counts that a hash decides.
 pub(crate) const DEVIATIONS: f64 = 2.0;
 
-/// Rounds in which pairs choose between shortest paths and detours.
-const ROUNDS: u32 = 12;
+/// The fewest and the most rounds in which messages choose their links hop by hop.
+const HOP_ROUNDS: (usize, usize) = (2, 6);
 
-/// Rounds in which messages choose their links hop by hop.
-const HOP_ROUNDS: u32 = 6;
+/// Links that all messages look at in all rounds, about. A prediction takes 0.2 s with so many, and a search makes several.
+const MOST_LOOKS: usize = 20_000_000;
 
 /// With more pairs than this, messages do not choose: it would take too long.
 const MOST_CHOOSING: usize = 50_000;
@@ -37,7 +38,7 @@ const MOST_CHOOSING: usize = 50_000;
 pub struct PredictedTime {
     /// The time of the slowest link, slot or node.
     pub slowest: f64,
-    /// The time of all links together: (Σ time^8)^(1/8), in which the slowest ones count most.
+    /// The time of all links, slots and nodes together: (Σ time^8)^(1/8), in which the slowest ones count most.
     pub links: f64,
 }
 
@@ -49,12 +50,14 @@ pub fn predicted_time(
 ) -> Option<PredictedTime> {
     let network = topology.network()?;
     let LinkTimes { times, slowest } = link_times(matrix, network, slot_of_task);
-    let top = times.iter().copied().fold(0.0, f64::max);
+    let ends = end_times(matrix, topology, network, slot_of_task);
+    let slowest = ends.iter().copied().fold(slowest, f64::max);
+    let all = || times.iter().chain(&ends).copied();
+    let top = all().fold(0.0, f64::max);
     let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
-    let sum: f64 = times.iter().map(|time| (time / top.max(f64::MIN_POSITIVE)).powi(8)).sum();
-    let ends = end_time(matrix, topology, network, slot_of_task);
+    let sum: f64 = all().map(|time| (time / top.max(f64::MIN_POSITIVE)).powi(8)).sum();
     Some(PredictedTime {
-        slowest: rounded(slowest.max(ends) / unit),
+        slowest: rounded(slowest / unit),
         links: rounded(top * libm::pow(sum, 0.125) / unit),
     })
 }
@@ -66,7 +69,7 @@ fn rounded(time: f64) -> f64 {
 }
 
 /// Pairs of slots that exchange data, with the bytes.
-type Flows = Vec<(usize, usize, f64)>;
+type Flows = Vec<detours::Flow>;
 
 /// The time of each link, under a hash with [`DEVIATIONS`], and that of the slowest one.
 struct LinkTimes {
@@ -102,7 +105,9 @@ fn link_times(matrix: &SparseMatrix, network: &dyn Network, slot_of_task: &[usiz
         choice = choice || routing.detours(from, to) > 0;
     }
     if choice {
-        return LinkTimes::of(settled(routing.as_ref(), network, &flows, mean));
+        mean.fill(0.0);
+        detours::assign(routing.as_ref(), |link| 1.0 / network.bandwidth(link), &flows, &mut mean);
+        return LinkTimes::of(mean);
     }
     if routing.is_hashed() {
         let spread =
@@ -128,95 +133,54 @@ fn chosen(
     if flows.len() > MOST_CHOOSING || !routing.chooses() {
         return times;
     }
-    for round in 0..HOP_ROUNDS {
-        let mut next = vec![0.0; times.len()];
+    let inverse: Vec<f64> = (0..times.len()).map(|link| 1.0 / network.bandwidth(link)).collect();
+    let (mut next, mut looks, mut rounds) = (vec![0.0; times.len()], 0, HOP_ROUNDS.1);
+    let mut round = 0;
+    while round < rounds {
+        next.fill(0.0);
         for &(from, to, bytes) in flows {
             routing.choose(from, to, &times, &mut |link, share| {
-                next[link] += bytes * share / network.bandwidth(link);
+                next[link] += bytes * share * inverse[link];
+                looks += 1;
             });
         }
-        let part = 1.0 / f64::from(round + 2);
+        if round == 0 {
+            rounds = (MOST_LOOKS / looks.max(1)).clamp(HOP_ROUNDS.0, HOP_ROUNDS.1);
+        }
+        let part = 1.0 / (round + 2) as f64;
         times.iter_mut().zip(&next).for_each(|(time, next)| *time += (next - *time) * part);
+        round += 1;
     }
     times
 }
 
-/// The times of the links after pairs have chosen shares for their detours, from the times without detours.
-fn settled(
-    routing: &dyn Routing,
-    network: &dyn Network,
-    flows: &Flows,
-    mut times: Vec<f64>,
-) -> Vec<f64> {
-    let mut shares = vec![0.0; flows.len()];
-    for round in 0..ROUNDS {
-        let pairs = flows.iter().map(|&(from, to, _)| (from, to));
-        detours::settle(routing, &times, pairs, &mut shares, round);
-        times.fill(0.0);
-        for (&(from, to, bytes), &part) in flows.iter().zip(&shares) {
-            detours::spread(routing, (from, to), part, &mut |link, share| {
-                times[link] += bytes * share / network.bandwidth(link);
-            });
-        }
-    }
-    times
-}
-
-/// The time of the slot or node that takes longest to send or to receive; 0 if the network charges nothing but the bytes
-/// on links, because then a link of that slot takes at least as long.
-fn end_time(
+/// The times of the slots and nodes at the ends of messages; none if the network charges nothing but the bytes on links.
+/// If it is known which rail each slot uses, the rails stand in place of the nodes.
+fn end_times(
     matrix: &SparseMatrix,
     topology: &dyn Topology,
     network: &dyn Network,
     slot_of_task: &[usize],
-) -> f64 {
-    let charges = network.charges();
-    let by_message = charges.message > 0.0 || charges.hop > 0.0;
-    if !by_message && charges.injection.is_none() {
-        return 0.0;
-    }
+) -> Vec<f64> {
+    let Some(ends) = Ends::new(topology, network) else { return Vec::new() };
     let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
-    let widths = slot_widths(topology, network);
-    let nodes = (0..topology.slots()).map(|slot| topology.node_of(slot)).max().map_or(0, |n| n + 1);
-    let mut by_slot = vec![[0.0; 2]; topology.slots()];
-    let mut by_node = vec![[0.0; 2]; nodes];
+    let mut times = vec![0.0; ends.count()];
     for (i, j, traffic) in matrix.entries().filter(|&(i, j, _)| i != j) {
-        let (from, to) = (slot_of_task[i as usize], slot_of_task[j as usize]);
-        if from == to {
-            continue;
-        }
-        let bytes = traffic.bytes as f64;
-        let mut per_message = charges.message;
-        if charges.hop > 0.0 {
-            network.route(from, to, &mut |_| per_message += charges.hop);
-        }
-        let messages = traffic.messages as f64 * per_message * unit;
-        by_slot[from][0] += bytes / widths[from] + messages;
-        by_slot[to][1] += bytes / widths[to] + messages;
-        let (sender, receiver) = (topology.node_of(from), topology.node_of(to));
-        if sender != receiver {
-            by_node[sender][0] += bytes;
-            by_node[receiver][1] += bytes;
-        }
+        let sent = Sent {
+            from: slot_of_task[i as usize],
+            to: slot_of_task[j as usize],
+            bytes: traffic.bytes as f64,
+            messages: traffic.messages as f64 * unit,
+        };
+        ends.visit(sent, &mut |resource, time| times[resource] += time);
     }
-    let largest = |ends: &[[f64; 2]]| ends.iter().flatten().copied().fold(0.0, f64::max);
-    let Some(injection) = charges.injection else { return largest(&by_slot) };
-    let rails = rail_loads(matrix, topology, slot_of_task);
-    let busiest = match &rails {
-        Some(rails) => rails.busiest as f64 * unit,
-        None => largest(&by_node),
-    };
-    (busiest / injection).max(if by_message { largest(&by_slot) } else { 0.0 })
-}
-
-/// The bandwidth of all links of each slot together.
-fn slot_widths(topology: &dyn Topology, network: &dyn Network) -> Vec<f64> {
-    let width = |slot| {
-        let mut width = 0.0;
-        network.neighbours(slot, &mut |_, link| width += network.bandwidth(link));
-        if width > 0.0 { width } else { 1.0 }
-    };
-    (0..topology.slots()).map(width).collect()
+    if let Some(injection) = network.charges().injection
+        && let Some(rails) = rail_loads(matrix, topology, slot_of_task)
+    {
+        times.truncate(ends.first_node());
+        times.extend(rails.loads.iter().map(|rail| rail.bytes() as f64 * unit / injection));
+    }
+    times
 }
 
 #[cfg(test)]

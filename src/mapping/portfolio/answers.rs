@@ -20,7 +20,7 @@ use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 /// The best of all answers for a problem. `None` if there is none.
 pub(super) fn answers(problem: &Problem<'_>, budget: &Budget) -> Option<Outcome> {
     let mut prepared = Prepared::by(budget.threads(), problem);
-    let mut best = Judge::new(problem);
+    let mut best = Judge::within(problem, budget);
     let optimal = of_presets(&prepared, &mut best, budget);
     if (optimal && is_sum(problem.objective()))
         || problem.preset() != Preset::Strong

@@ -71,7 +71,8 @@ pub(super) fn lower_times(
     };
     let steps = effort.time_steps;
     let mut rng = prepared.rng.fork(0x7e);
-    let search = TimeSearch::new(&matrix, network, prepared.problem.places(), &pinned);
+    let topology = prepared.problem.topology();
+    let search = TimeSearch::new(&matrix, topology, network, prepared.problem.places(), &pinned);
     match near_of(prepared) {
         Nearness::Tree(near) => search.lower(&near, place_of, steps, budget, &mut rng),
         Nearness::List(near) => search.lower(&near, place_of, steps, budget, &mut rng),

@@ -181,3 +181,27 @@ fn errors_of_options_say_what_to_try() {
         }
     }
 }
+
+/// Errors of the parser have a form of their own, and name the help of the command.
+#[test]
+fn errors_of_the_parser_say_what_to_try() {
+    let place = Place::new();
+    for (args, try_this) in [
+        (&["map", "--threads", "x"][..], "rankweave map --help"),
+        (&["map", "--seed", "x"], "rankweave map --help"),
+        (&["map", "--preset", "x"], "rankweave map --help"),
+        (&["map"], "rankweave map --help"),
+        (&["eval", "--matrix"], "rankweave eval --help"),
+        (&["run", "--mod", "record", "mpirun"], "rankweave run --help"),
+        (&["nothing"], "rankweave --help"),
+        (&["--nothing"], "rankweave --help"),
+    ] {
+        let run = place.run(args);
+        assert_eq!(run.code, Some(2), "{args:?}: {run:?}");
+        assert!(run.out.is_empty() && run.err.starts_with("error: "), "{args:?}: {run:?}");
+        let last = run.err.lines().last().unwrap_or_default();
+        assert_eq!(last, format!("try: {try_this}"), "{args:?}: {run:?}");
+    }
+    // Help is no error.
+    assert_eq!(place.run(&["map", "--help"]).code, Some(0));
+}
