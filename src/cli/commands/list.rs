@@ -70,12 +70,16 @@ impl ListArgs {
         } else if self.verify && entries.is_empty() && read > 0 {
             eprintln!("rankweave: {}", sound(read));
         } else if entries.is_empty() {
-            let what = match store.directory().exists() {
-                true if is_empty => "the store is empty",
-                true => "no record is of this kind",
-                false => "there is no store yet, or it is elsewhere (--store)",
+            let directory = store.directory();
+            let (what, advice) = match directory.exists() {
+                true if is_empty => ("the store is empty", ""),
+                true => ("no record is of this kind", ""),
+                false => (
+                    "there is no store yet",
+                    "; try: record a program first, or name another store with --store",
+                ),
             };
-            eprintln!("rankweave: {what} (in {})", store.directory().display());
+            eprintln!("rankweave: {what} (in {}){advice}", directory.display());
         } else {
             output::print(&all.table())?;
             if self.all {
