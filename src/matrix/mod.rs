@@ -8,6 +8,7 @@ mod collected;
 pub mod collectives;
 mod comm_matrix;
 mod graph;
+mod grid_pattern;
 pub mod moved_edges;
 mod sketch;
 mod sparse;

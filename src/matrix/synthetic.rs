@@ -3,20 +3,30 @@
 //! Tests, benchmarks and the command line use the same patterns. A pattern is given by a short text, such as
 //! `stencil:8x8x8`, `stencil27:8x8x8` or `rgg:1024`. `,seed=N` after it chooses the random numbers of the
 //! pattern. `,shuffle=N` numbers the tasks at random, so the difference of two task numbers means nothing. `,far=PERCENT`
-//! moves one end of so many of the edges to any task, and `,near=PERCENT` to a neighbour of that end.
+//! moves one end of so many of the edges to any task, and `,near=PERCENT` to a neighbour of that end. On the patterns that
+//! are stencils, `,periodic=1` makes the dimensions rings, and `,along=3:1` multiplies the weights along each dimension.
+//! `,steps=8:1` gives the weights of one step, two steps and so on of `star`.
 
 use super::Graph;
+use super::grid_pattern::{GridPattern, Stencil};
 use super::moved_edges::{MovedTo, with_moved_edges};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::identity;
 use crate::base::random::SplitMix64;
 
 /// The patterns: name, form of the text after the colon, meaning.
-pub const PATTERNS: [(&str, &str, &str); 12] = [
+pub const PATTERNS: [(&str, &str, &str); 15] = [
     ("stencil", "AxB[xC]", "nearest neighbours of a grid (5- and 7-point stencils), weight 1"),
     ("torus", "AxB[xC]", "the same with periodic boundaries"),
     ("stencil27", "AxB[xC]", "all neighbours of a grid: faces 100, edges 10, corners 1"),
     ("moore", "AxB[xC]", "all neighbours of a grid (9- and 27-point stencils), weight 1"),
+    (
+        "star",
+        "AxB[xC]",
+        "points up to two steps away along the axes, weight 1; steps=W:W:… for others",
+    ),
+    ("stencil19", "AxB[xC]", "neighbours that differ in one or two coordinates, weight 1"),
+    ("hex", "AxB[xC]", "nearest neighbours and one diagonal (triangular lattice), weight 1"),
     ("lines", "AxB[xC]", "all pairs on each line of a grid (FFT in pencils): 1000 over its points"),
     ("rgg", "N", "random geometric graph in the unit square, about 8 neighbours, weight 1"),
     ("spmv", "N", "sparse matrix-vector product: irregular cells, weight = shared boundary"),
@@ -27,32 +37,58 @@ pub const PATTERNS: [(&str, &str, &str); 12] = [
     ("powerlaw", "N", "preferential attachment, 4 edges a task, weights 1 to 16"),
 ];
 
-/// Makes the affinity graph of a pattern text.
-///
-/// Errors: unknown pattern, sizes that the pattern does not take.
-pub fn pattern(text: &str) -> Result<Graph> {
-    let bad = |what: String| Error::new(ErrorKind::Usage, what).at(format!("pattern '{text}'"));
-    let mut parts = text.split(',');
-    let head = parts.next().unwrap_or_default();
-    let (name, size) = head.split_once(':').unwrap_or((head, ""));
-    let (mut seed, mut shuffle, mut moves) = (1u64, None, Vec::new());
-    for option in parts {
+/// What to write after a pattern.
+const OPTIONS: &str = "use seed=N, shuffle=N, far=PERCENT or near=PERCENT, for stencils also periodic=1 or \
+     along=W:W, and for star also steps=W:W";
+
+/// Most steps along an axis.
+const MOST_STEPS: usize = 16;
+
+/// What follows a pattern.
+#[derive(Default)]
+struct Options {
+    seed: Option<u64>,
+    shuffle: Option<u64>,
+    moves: Vec<(f64, MovedTo)>,
+    periodic: Option<bool>,
+    along: Option<Vec<u64>>,
+    steps: Option<Vec<u64>>,
+}
+
+impl Options {
+    /// Adds an option; `bad` makes an error of what is wrong with it.
+    fn add(&mut self, option: &str, bad: &impl Fn(String) -> Error) -> Result<()> {
         let number = |v: &str| v.parse().map_err(|_| bad(format!("'{v}' is not a number")));
         let share = |v: &str| match v.parse() {
             Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
             _ => Err(bad(format!("'{v}' is not a number from 0 to 100"))),
         };
         match option.split_once('=') {
-            Some(("seed", v)) => seed = number(v)?,
-            Some(("shuffle", v)) => shuffle = Some(number(v)?),
-            Some(("far", v)) => moves.push((share(v)?, MovedTo::Anywhere)),
-            Some(("near", v)) => moves.push((share(v)?, MovedTo::Neighbour)),
-            _ => {
-                return Err(bad(format!("unknown option '{option}'"))
-                    .advise("use seed=N, shuffle=N, far=PERCENT or near=PERCENT"));
-            }
+            Some(("seed", v)) => self.seed = Some(number(v)?),
+            Some(("shuffle", v)) => self.shuffle = Some(number(v)?),
+            Some(("periodic", "0")) => self.periodic = Some(false),
+            Some(("periodic", "1")) => self.periodic = Some(true),
+            Some(("along", v)) => self.along = Some(weights(v).ok_or_else(|| bad(no_weights(v)))?),
+            Some(("steps", v)) => self.steps = Some(weights(v).ok_or_else(|| bad(no_weights(v)))?),
+            Some(("far", v)) => self.moves.push((share(v)?, MovedTo::Anywhere)),
+            Some(("near", v)) => self.moves.push((share(v)?, MovedTo::Neighbour)),
+            _ => return Err(bad(format!("unknown option '{option}'")).advise(OPTIONS)),
         }
+        Ok(())
     }
+}
+
+/// Makes the affinity graph of a pattern text.
+///
+/// Errors: unknown pattern, sizes or options that the pattern does not take.
+pub fn pattern(text: &str) -> Result<Graph> {
+    let bad = |what: String| Error::new(ErrorKind::Usage, what).at(format!("pattern '{text}'"));
+    let mut parts = text.split(',');
+    let head = parts.next().unwrap_or_default();
+    let (name, size) = head.split_once(':').unwrap_or((head, ""));
+    let mut options = Options::default();
+    parts.try_for_each(|option| options.add(option, &bad))?;
+    let seed = options.seed.unwrap_or(1);
     let dims: Vec<usize> = size
         .split('x')
         .map(|d| d.parse().ok().filter(|&d| d > 0))
@@ -66,11 +102,9 @@ pub fn pattern(text: &str) -> Result<Graph> {
         true => Ok(()),
         false => Err(bad(format!("{name} takes {want}, not '{size}'"))),
     };
+    let grid = grid(name, &dims, &options).map_err(|what| bad(what).advise(OPTIONS))?;
     let edges = match name {
-        "stencil" => grid(&dims, false, Diagonals::None),
-        "torus" => grid(&dims, true, Diagonals::None),
-        "stencil27" => grid(&dims, false, Diagonals::Lighter),
-        "moore" => grid(&dims, false, Diagonals::Equal),
+        _ if grid.is_some() => grid.unwrap_or_default(),
         "lines" => all_pairs_on_lines(&dims),
         "rgg" => one(true, "a number").map(|()| geometric(n, seed))?,
         "spmv" => one(true, "a number").map(|()| cells(n, seed))?,
@@ -86,12 +120,54 @@ pub fn pattern(text: &str) -> Result<Graph> {
             );
         }
     };
-    let shuffled = match shuffle {
+    let shuffled = match options.shuffle {
         Some(s) => renumber(n, edges, s),
         None => edges,
     };
     let moved = |graph: Graph, (share, to)| with_moved_edges(&graph, share, to, seed);
-    Ok(moves.into_iter().fold(Graph::from_edges(n, &shuffled), moved))
+    Ok(options.moves.into_iter().fold(Graph::from_edges(n, &shuffled), moved))
+}
+
+/// The edges of a pattern that is a stencil; `None` if it is none. An error tells what is wrong with the options.
+fn grid(
+    name: &str,
+    dims: &[usize],
+    options: &Options,
+) -> std::result::Result<Option<Edges>, String> {
+    if options.steps.is_some() && name != "star" {
+        return Err("only star takes steps".into());
+    }
+    let stencil = match name {
+        "stencil" | "torus" => Stencil::Faces,
+        "stencil27" => Stencil::LighterDiagonals,
+        "moore" => Stencil::EqualDiagonals,
+        "star" => Stencil::Steps(options.steps.clone().unwrap_or_else(|| vec![1; 2])),
+        "stencil19" => Stencil::FacesAndEdges,
+        "hex" => Stencil::OneDiagonal,
+        _ if options.periodic.is_some() || options.along.is_some() => {
+            return Err(format!("{name} takes neither periodic nor along"));
+        }
+        _ => return Ok(None),
+    };
+    let along = options.along.clone().unwrap_or_else(|| vec![1; dims.len()]);
+    if along.len() != dims.len() {
+        return Err("along must have one weight for each dimension".into());
+    }
+    let periodic = options.periodic.unwrap_or(name == "torus");
+    Ok(Some(GridPattern { dims: dims.to_vec(), periodic, stencil, along }.edges()))
+}
+
+/// The weights in a text such as `8:1`. `None` if one is no number from 1 to a million, or if there are too many.
+fn weights(text: &str) -> Option<Vec<u64>> {
+    let weight = |w: &str| w.parse().ok().filter(|w| (1..=1_000_000).contains(w));
+    text.split(':')
+        .map(weight)
+        .collect::<Option<Vec<u64>>>()
+        .filter(|list| list.len() <= MOST_STEPS)
+}
+
+fn no_weights(text: &str) -> String {
+    format!("'{text}' is no list of up to {MOST_STEPS} weights from 1 to 1000000, such as 8:1")
 }
 
 type Edges = Vec<(u32, u32, u64)>;
@@ -110,16 +186,6 @@ fn renumber(n: usize, edges: Edges, seed: u64) -> Edges {
     edges.into_iter().map(|(a, b, w)| (p[a as usize], p[b as usize], w)).collect()
 }
 
-/// The traffic between neighbours of a grid that differ in several coordinates.
-#[derive(Clone, Copy, PartialEq)]
-enum Diagonals {
-    None,
-    /// A tenth for each coordinate after the first.
-    Lighter,
-    /// As much as along the axes.
-    Equal,
-}
-
 /// All pairs of points on a line of a grid. The weight is 1000 over the points of the line, so a task has about as much
 /// traffic along each dimension. The last dimension varies fastest.
 fn all_pairs_on_lines(dims: &[usize]) -> Edges {
@@ -132,48 +198,6 @@ fn all_pairs_on_lines(dims: &[usize]) -> Edges {
             let after = len - 1 - v / stride % len;
             let others = (1..=after).map(|k| (v as u32, (v + k * stride) as u32, weight));
             edges.extend(others);
-        }
-    }
-    edges
-}
-
-/// Neighbours in a grid. The last dimension varies fastest.
-fn grid(dims: &[usize], periodic: bool, diagonals: Diagonals) -> Edges {
-    let n: usize = dims.iter().product();
-    let mut edges = Vec::new();
-    let mut offsets: Vec<Vec<i64>> = vec![vec![]];
-    for _ in dims {
-        offsets = offsets
-            .iter()
-            .flat_map(|o| (-1..=1).map(move |d| [o.as_slice(), &[d]].concat()))
-            .collect();
-    }
-    // One of each pair of opposite offsets: the first non-zero entry is positive.
-    offsets.retain(|o| o.iter().find(|&&d| d != 0) == Some(&1));
-    if diagonals == Diagonals::None {
-        offsets.retain(|o| o.iter().filter(|&&d| d != 0).count() == 1);
-    }
-    for v in 0..n {
-        'offset: for offset in &offsets {
-            let (mut rest, mut other, mut stride) = (v, 0, 1);
-            for (&len, &step) in dims.iter().zip(offset).rev() {
-                let mut x = (rest % len) as i64 + step;
-                rest /= len;
-                if x < 0 || x >= len as i64 {
-                    if !periodic || len <= 2 {
-                        continue 'offset;
-                    }
-                    x = x.rem_euclid(len as i64);
-                }
-                other += x as usize * stride;
-                stride *= len;
-            }
-            let far = offset.iter().filter(|&&d| d != 0).count() as u32;
-            let weight = match diagonals {
-                Diagonals::Lighter => 10u64.pow(3u32.saturating_sub(far)),
-                Diagonals::None | Diagonals::Equal => 1,
-            };
-            edges.push((v as u32, other as u32, weight));
         }
     }
     edges
@@ -349,6 +373,12 @@ mod tests {
             (moore.degree(4), moore.total_weight()),
             (8, pattern("stencil:3x3").unwrap().total_weight() + 8)
         );
+        assert_eq!(pattern("star:9x9").unwrap().degree(40), 8);
+        let star = pattern("star:9x9,steps=8:1:1,along=3:1,periodic=1").unwrap();
+        assert_eq!((star.degree(0), star.total_weight()), (12, 81 * (24 + 6 + 8 + 2)));
+        assert_eq!(pattern("stencil19:3x3x3").unwrap().degree(13), 18);
+        assert_eq!(pattern("hex:3x3").unwrap().degree(4), 6);
+        assert_eq!(pattern("stencil:4x4,periodic=1").unwrap(), pattern("torus:4x4").unwrap());
         assert_eq!(pattern("fft:1024").unwrap().edges(), 5120);
         assert_eq!(pattern("bt:64").unwrap().degree(0), 6);
         assert_eq!(pattern("lu:32").unwrap().vertices(), 32);
@@ -384,6 +414,15 @@ mod tests {
             "rgg:9,far=101",
             "rgg:9,near=NaN",
             "rgg:9,far=",
+            "rgg:9,periodic=1",
+            "fft:8,along=1",
+            "stencil:8x8,steps=2:1",
+            "stencil:8x8,along=2",
+            "stencil:8x8,periodic=yes",
+            "star:8x8,steps=",
+            "star:8x8,steps=8:0",
+            "star:8x8,steps=1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1",
+            "star:8x8,along=2:x",
         ] {
             assert_eq!(pattern(text).unwrap_err().kind(), ErrorKind::Usage, "{text}");
         }

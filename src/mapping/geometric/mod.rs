@@ -1,18 +1,23 @@
 //! Geometry: recognises grids in the affinity graph, for every numbering of the tasks, and places them as
 //! blocks.
 
+mod axis;
 mod axis_edges;
 mod boxes;
 mod detect;
 mod embed;
 mod folding;
+mod frames;
 mod growth;
+mod lattice;
 mod line_layout;
 mod lines;
 mod lines_on_grid;
 mod near_grid;
+mod offsets;
 mod part;
 mod point;
+mod product;
 mod recognise;
 mod shape;
 mod shells;

@@ -1,7 +1,9 @@
 //! Recognises grids in a graph, also with a few irregular edges.
 
 use super::detect::detect;
+use super::lattice::lattice_grid;
 use super::near_grid::near_grid;
+use super::product::product_grid;
 use super::shape::GridShape;
 use crate::mapping::engine::Csr;
 
@@ -27,7 +29,8 @@ impl Recognised {
 
 /// The grid that the edges of `graph` form, or nearly all of them.
 pub(crate) fn recognise(graph: &Csr) -> Option<Recognised> {
-    let exact = detect(graph).map(|shape| Recognised { shape, regular: None });
+    let exact = detect(graph).or_else(|| product_grid(graph)).or_else(|| lattice_grid(graph));
+    let exact = exact.map(|shape| Recognised { shape, regular: None });
     exact.or_else(|| {
         let (shape, regular) = near_grid(graph)?;
         Some(Recognised { shape, regular: Some(regular) })

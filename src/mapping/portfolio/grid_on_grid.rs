@@ -218,4 +218,33 @@ mod tests {
             assert!(found <= 1.01 * of_grid, "{text} on {machine}: {found} {of_grid}");
         }
     }
+
+    /// A search found mappings that cost up to 1.6 times as much as the natural order.
+    #[test]
+    fn stencils_of_other_shapes_cost_no_more_than_their_natural_order() {
+        for (text, machine) in [
+            ("star:16x16", "torus:16x16"),
+            ("star:12x20,steps=8:1", "mesh:12x20"),
+            ("star:6x8x10,along=1:5:9", "torus:6x8x10"),
+            ("star:6x8x10,periodic=1", "torus:6x8x10"),
+            ("stencil19:6x6x8", "mesh:6x6x8"),
+            ("stencil19:4x6x8,periodic=1", "torus:4x6x8"),
+            ("hex:12x20", "mesh:12x20"),
+            ("hex:12x20,periodic=1", "torus:12x20"),
+            ("bt:144", "torus:12x12"),
+        ] {
+            let (topology, natural) = (parse(machine).unwrap(), pattern(text).unwrap());
+            let graph = pattern(&format!("{text},shuffle=1")).unwrap();
+            let problem = Problem::builder(&graph, topology.as_ref());
+            let problem = problem.preset(Preset::Fast).build().unwrap();
+            let found = answers(&problem, &Budget::unlimited()).unwrap();
+            let slots: Vec<usize> = found.place_of_task.iter().map(|&slot| slot as usize).collect();
+            let given: Vec<usize> = (0..slots.len()).collect();
+            let (ours, theirs) = (
+                hop_bytes(&graph, topology.as_ref(), &slots),
+                hop_bytes(&natural, topology.as_ref(), &given),
+            );
+            assert!(ours <= theirs, "{text} on {machine}: {ours} {theirs}");
+        }
+    }
 }
