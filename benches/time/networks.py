@@ -1,8 +1,9 @@
 """Networks for `scripts/bench-time`: which links the parts of flows take. Built here, without code of rankweave.
 
-A network has `spec`, `name` (where tables show another one), `routing`, `slots`, `scotch` (the same machine in the words
-of benches/mapping/run, or None), `parts(flows, slots, seed)`: the parts of all flows as (links, bytes), and `width(link)`:
-the bandwidth of a link. What messages cost at their ends is one more part on a link of the end (`Charged`).
+A network has `spec`, `name` (for tables), `routing`, `slots`, `scotch` (the same machine in the words of
+benches/mapping/run, or None), `parts(flows, slots, seed)`: the parts of all flows as (links, bytes, taken), and
+`width(link)`: the bandwidth of a link. `taken` is what a byte takes of each link: 1, or more at an end that pays for
+messages (`Charged`).
 
 A network that adapts divides each flow into parts, which choose their ways one after another, in random order. A part
 sees the bytes that those before it put on the links. Parts of a flow that take the same way are one.
@@ -21,8 +22,8 @@ PARTS = 8
 class Network:
     slots = 64
     adaptive = False
-    # Whether packets.c simulates this network.
-    packets = False
+    # Whether packets.c simulates this network, and whether messages cost something.
+    packets = by_message = False
 
     @property
     def name(self):
@@ -42,7 +43,7 @@ class Network:
         return 1
 
     def parts(self, flows, slots, seed):
-        return [(links, bytes) for (_, _, links), bytes in self.routed(flows, slots, seed).items()]
+        return [(links, bytes, (1,) * len(links)) for (_, _, links), bytes in self.routed(flows, slots, seed).items()]
 
     def routed(self, flows, slots, seed):
         """The bytes of each sending slot, receiving slot and way."""
@@ -239,9 +240,10 @@ class Cabling(Network):
 class Charged(Network):
     """Another network with what messages cost. The costs are in bytes of a link of bandwidth 1.
 
-    A slot sends, and receives, over a link with the bandwidth of all its links together. Each message keeps it busy for
-    its cost and that of its hops, at both ends. With an injection limit, all that a slot sends passes one more link, and
-    all that it receives. Each slot is a node here.
+    A slot sends, and receives, over a link with the bandwidth of all its links together. Each message keeps this link
+    busy for its cost and that of its hops, at both ends. A flow pays for its messages in proportion to its bytes,
+    because a message is paid for when its bytes go. With an injection limit, all that a slot sends passes one more
+    link, and all that it receives passes another one. Each slot is a node here.
     """
 
     def __init__(self, inner, message=0, hop=0, injection=None):
@@ -249,7 +251,7 @@ class Charged(Network):
         self.routing, self.adaptive, self.slots, self.scotch = inner.routing, inner.adaptive, inner.slots, inner.scotch
         options = {"message": message, "hop": hop, "injection": injection}
         self.options = "".join(f",{name}={value}" for name, value in options.items() if value)
-        self.spec = inner.spec + self.options
+        self.spec, self.by_message = inner.spec + self.options, bool(message or hop)
 
     @property
     def name(self):
@@ -264,16 +266,17 @@ class Charged(Network):
         sent = {(slots[a], slots[b]): (bytes, messages) for a, b, bytes, messages in flows}
         parts = []
         for (a, b, links), bytes in self.inner.routed(flows, slots, seed).items():
-            first, last = [], []
+            hops = len(links)
+            taken = [1] * len(links)
             if self.injection:
-                first, last = [("node sends", a)], [("node receives", b)]
-            if self.message or self.hop:
-                ends = ("sends", a), ("receives", b)
-                first, last = [ends[0], *first], [*last, ends[1]]
+                links, taken = [("node sends", a), *links, ("node receives", b)], [1, *taken, 1]
+            if self.by_message:
                 all_bytes, messages = sent[a, b]
-                cost = messages * bytes / all_bytes * (self.message + self.hop * len(links))
-                parts += [((end,), cost * self.width(end)) for end in ends]
-            parts.append(((*first, *links, *last), bytes))
+                cost = messages / all_bytes * (self.message + self.hop * hops)
+                ends = [("sends", a), ("receives", b)]
+                first, last = (1 + cost * self.width(end) for end in ends)
+                links, taken = [ends[0], *links, ends[1]], [first, *taken, last]
+            parts.append((tuple(links), bytes, tuple(taken)))
         return parts
 
 
