@@ -1,7 +1,7 @@
 //! What a mapping costs the ends of messages: the slots that send and receive, and the nodes with their injection limit.
 //!
 //! A slot sends and receives its bytes over all its links at once, and each message costs it what the network charges
-//! ([`Charges`](crate::topology::Charges)). A node sends and receives no faster than its injection limit. These times
+//! ([`Charges`]). A node sends and receives no faster than its injection limit. These times
 //! stand beside those of the links: the slowest of all decides. Where a network charges nothing, there are none, because
 //! some link of a slot takes at least as long.
 //!
