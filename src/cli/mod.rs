@@ -25,7 +25,7 @@ use commands::{
 };
 use console::Exit;
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -130,7 +130,7 @@ pub fn command() -> clap::Command {
 fn parsed() -> Cli {
     let mut command = command();
     setting_files::apply(&std::env::args_os().collect::<Vec<_>>());
-    let words = spelling::with_joined_levels(std::env::args_os());
+    let words = spelling::with_joined_levels(&command, std::env::args_os());
     command
         .try_get_matches_from_mut(words)
         .and_then(|matches| spelling::check(&mut command, &matches).map(|()| matches))
@@ -145,19 +145,22 @@ fn refuse(error: &clap::Error, command: &clap::Command) -> ! {
         error.exit();
     }
     let rendered = error.render();
-    let text = match std::io::stderr().is_terminal() {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let text = match std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb {
         true => rendered.ansi().to_string(),
         false => rendered.to_string(),
     };
     let is_command = |word: &OsString| command.find_subcommand(word).is_some();
-    let name = std::env::args_os().skip(1).find(is_command);
+    let name = std::env::args_os().nth(1).filter(is_command);
     let name = name.map_or(String::new(), |name| format!(" {}", name.to_string_lossy()));
-    for line in text.lines() {
-        match line.starts_with("For more information") {
-            true => eprintln!("try: rankweave{name} --help"),
-            false => eprintln!("{line}"),
-        }
-    }
+    let with_advice = |line: &str| match line.starts_with("For more information") {
+        true => format!("try: rankweave{name} --help\n"),
+        false => format!("{line}\n"),
+    };
+    let text: String = text.lines().map(with_advice).collect();
+    // Nobody may read it any more.
+    let _ = std::io::stderr().write_all(text.as_bytes());
     std::process::exit(error.exit_code())
 }
 

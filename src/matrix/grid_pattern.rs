@@ -1,8 +1,8 @@
 //! The traffic between the points of a grid that differ by given offsets: stencils of all kinds.
 //!
-//! Each stencil is a list of offsets with weights. One of each pair of opposite offsets is enough, because an edge has no
-//! direction. Limits: in a ring, a step of more than half of the ring is left out, as it is a shorter one in the other
-//! direction.
+//! Each stencil is a list of offsets with weights. One of each pair of opposite offsets is enough, because an edge has
+//! no direction. Limits: in a ring, a step of more than half of the ring is left out, as it is a shorter one in the
+//! other direction.
 
 /// Which points of a grid exchange data.
 #[derive(Debug, Clone, PartialEq)]

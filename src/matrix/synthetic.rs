@@ -1,11 +1,11 @@
 //! Communication patterns of well-known programs. The same text always makes the same pattern.
 //!
 //! Tests, benchmarks and the command line use the same patterns. A pattern is given by a short text, such as
-//! `stencil:8x8x8`, `stencil27:8x8x8` or `rgg:1024`. `,seed=N` after it chooses the random numbers of the
-//! pattern. `,shuffle=N` numbers the tasks at random, so the difference of two task numbers means nothing. `,far=PERCENT`
-//! moves one end of so many of the edges to any task, and `,near=PERCENT` to a neighbour of that end. On the patterns that
-//! are stencils, `,periodic=1` makes the dimensions rings, and `,along=3:1` multiplies the weights along each dimension.
-//! `,steps=8:1` gives the weights of one step, two steps and so on of `star`.
+//! `stencil:8x8x8`, `stencil27:8x8x8` or `rgg:1024`. `,seed=N` after it chooses the random numbers of the pattern.
+//! `,shuffle=N` numbers the tasks at random, so the difference of two task numbers means nothing. `,far=PERCENT` moves
+//! one end of so many of the edges to any task, and `,near=PERCENT` to a neighbour of that end. On the patterns that
+//! are stencils, `,periodic=1` makes the dimensions rings, and `,along=3:1` multiplies the weights along each
+//! dimension. `,steps=8:1` gives the weights of one step, two steps and so on of `star`.
 
 use super::Graph;
 use super::grid_pattern::{GridPattern, Stencil};

@@ -1,18 +1,20 @@
 //! Which pairs of slots send over detours, where a network has detours beside its shortest paths.
 //!
-//! The rule is that of UGAL (Singh 2005; Kim, Dally, Scott and Abts 2008, section 4): a message takes a detour if the queue
-//! on its shortest path times the length of that path is longer than the same product for the detour. The queue of a way
-//! is here the time of its slowest link. Links on both ways, as those of the hosts, offer no choice and do not count. A
-//! router compares a few detours, drawn at random.
+//! The rule is that of UGAL (Singh 2005; Kim, Dally, Scott and Abts 2008, section 4): a message takes a detour if the
+//! queue on its shortest path times the length of that path is longer than the same product for the detour. The queue
+//! of a way is here the time of its slowest link. Links on both ways, as those of the hosts, offer no choice and do
+//! not count. A router compares a few detours, drawn at random.
 //!
-//! Messages look one after another, and each finds the loads of those before it. So the bytes of every pair are sent in
-//! parts, in turn with those of all other pairs ([`assign`]; incremental assignment, as in the planning of road traffic).
-//! Before, all pairs chose at once, from round to round, until neither kind of way was better. That showed which loads are
-//! possible. The loads that arise were missed by 5 % on a dragonfly with narrow channels, and are now missed by 2 %
-//! (docs/decisions/0114).
+//! Messages look one after another, and each finds the loads of those before it. So the bytes of every pair are sent
+//! in parts, in turn with those of all other pairs ([`assign`]; incremental assignment, as in the planning of road
+//! traffic). Before, all pairs chose at once, from round to round, until neither kind of way was better. That showed
+//! which loads are possible. The loads that arise were missed by 5 % on a dragonfly with narrow channels, and are now
+//! missed by 2 % (docs/decisions/0114).
 //!
-//! Limit: which detours are compared follows from the pair and the part, so the loads vary with both by about 1 %.
+//! Limit: which detours are compared follows from the slots of a pair and from the part, so the loads vary with both by
+//! about 1 %. They do not depend on the numbers of the tasks.
 
+use crate::base::sorting::Arrange;
 use crate::topology::Routing;
 
 /// Detours that a router compares with the shortest paths.
@@ -34,8 +36,8 @@ struct Router<'r> {
 }
 
 impl Router<'_> {
-    /// Puts a detour into `best` if it is better than the shortest paths at these `times`. `draw` says which detours are
-    /// compared.
+    /// Puts a detour into `best` if it is better than the shortest paths at these `times`. `draw` says which detours
+    /// are compared.
     fn takes_detour(&mut self, times: &[f64], (from, to): (usize, usize), draw: u64) -> bool {
         let count = self.routing.detours(from, to);
         if count == 0 {
@@ -67,17 +69,23 @@ fn worth(way: &[usize], other: &[usize], times: &[f64]) -> f64 {
     f64::from(length) * queue
 }
 
-/// Sends the bytes of all flows in parts, one after another, each over the way that is best at that moment. Adds them to
-/// the `times` of the links, whose unit is that of a byte on a link of bandwidth 1. `inverse` gives 1 over the bandwidth
-/// of a link. Returns the share of each flow on detours.
+/// Sends the bytes of all flows in parts, one after another, each over the way that is best at that moment. Adds them
+/// to the `times` of the links, whose unit is that of a byte on a link of bandwidth 1. `inverse` gives 1 over the
+/// bandwidth of a link. Returns the share of each flow on detours.
 pub(crate) fn assign(
     routing: &dyn Routing,
     inverse: impl Fn(usize) -> f64,
     flows: &[Flow],
     times: &mut [f64],
 ) -> Vec<f64> {
-    let count = flows.len();
-    let mut shares = vec![0.0; count];
+    let mut turns: Vec<u32> =
+        (0..flows.len() as u32).filter(|&k| flows[k as usize].2 > 0.0).collect();
+    turns.arrange_by(|&a, &b| {
+        let slots = |k: u32| (flows[k as usize].0, flows[k as usize].1);
+        slots(a).cmp(&slots(b))
+    });
+    let count = turns.len();
+    let mut shares = vec![0.0; flows.len()];
     let parts = (MOST_PARTS / count.max(1)).clamp(PARTS.0, PARTS.1);
     let stride = stride(count);
     let (mut router, part_of) = (
@@ -85,10 +93,11 @@ pub(crate) fn assign(
         1.0 / parts as f64,
     );
     for part in 0..parts {
-        // Neighbours in the matrix are sent far from each other, in every part from another flow on.
-        let mut k = part * count / parts;
+        // Neighbouring slots are sent far from each other, in every part from another flow on.
+        let mut turn = part * count / parts;
         for _ in 0..count {
-            k = (k + stride) % count;
+            turn = (turn + stride) % count;
+            let k = turns[turn] as usize;
             let (from, to, bytes) = flows[k];
             let sent = bytes * part_of;
             if router.takes_detour(times, (from, to), mixed(from, to, part)) {
@@ -161,6 +170,28 @@ mod tests {
                 k = (k + step) % count;
                 prop_assert!(!std::mem::replace(&mut seen[k], true));
             }
+        }
+
+        /// The numbers of the tasks do not matter: the same traffic between the same slots has the same loads.
+        #[test]
+        fn the_order_of_the_flows_does_not_matter(
+            raw in prop::collection::btree_map((0usize..12, 0usize..12), 0u32..1000, 1..40),
+            seed in 0usize..1000)
+        {
+            let topology = parse("dragonfly:3x2x2,routing=adaptive").unwrap();
+            let network = topology.network().unwrap();
+            let routing = network.routing();
+            let mut flows: Vec<Flow> =
+                raw.iter().map(|(&(a, b), &bytes)| (a, b, f64::from(bytes))).collect();
+            let mut times = vec![vec![0.0; network.links()]; 2];
+            assign(routing.as_ref(), |_| 1.0, &flows, &mut times[0]);
+            let turned = seed % flows.len();
+            flows.rotate_left(turned);
+            flows.swap(0, turned);
+            let shares = assign(routing.as_ref(), |_| 1.0, &flows, &mut times[1]);
+            prop_assert_eq!(&times[0], &times[1]);
+            // What sends no bytes has no share.
+            prop_assert!(flows.iter().zip(shares).all(|(flow, share)| flow.2 > 0.0 || share == 0.0));
         }
 
         /// All bytes of all flows arrive: the links of the hosts carry what the flows send.

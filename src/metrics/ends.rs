@@ -1,15 +1,16 @@
-//! What a mapping costs the ends of messages: the slots that send and receive, and the nodes with their injection limit.
+//! What a mapping costs the ends of messages: the slots that send and receive, and the nodes or rails with their
+//! injection limit.
 //!
 //! A slot sends and receives its bytes over all its links at once, and each message costs it what the network charges
-//! ([`Charges`]). A node sends and receives no faster than its injection limit. These times
-//! stand beside those of the links: the slowest of all decides. Where a network charges nothing, there are none, because
-//! some link of a slot takes at least as long.
+//! ([`Charges`]). A node sends and receives no faster than its injection limit, or each of its rails if it is known
+//! which rail a slot uses. These times stand beside those of the links: the slowest of all decides. Where a network
+//! charges nothing, there are none, because some link of a slot takes at least as long.
 //!
-//! Limit: inside of a search, the rails of a node count as one.
+//! Limit: what a hop costs is counted along the shortest path, also where messages take detours.
 
 use crate::topology::{Charges, Network, Topology};
 
-/// The slots and nodes of a network as resources that take time, numbered from 0.
+/// The slots and nodes (or rails) of a network as resources that take time, numbered from 0.
 pub(crate) struct Ends<'a> {
     network: &'a dyn Network,
     charges: Charges,
@@ -17,7 +18,9 @@ pub(crate) struct Ends<'a> {
     widths: Vec<f64>,
     /// The node of each slot; empty if injection is not limited.
     node_of: Vec<u32>,
-    nodes: usize,
+    /// The rail of each slot, or else its node, in one numbering.
+    port_of: Vec<u32>,
+    ports: usize,
 }
 
 /// What is sent from one slot to another.
@@ -46,18 +49,20 @@ impl<'a> Ends<'a> {
             Some(_) => (0..slots).map(|slot| topology.node_of(slot) as u32).collect(),
             None => Vec::new(),
         };
+        let rails = topology.rails();
         let nodes = node_of.iter().max().map_or(0, |&last| last as usize + 1);
-        Some(Ends { network, charges, widths, node_of, nodes })
+        let port = |(slot, &node): (usize, &u32)| {
+            let rail = rails.and_then(|rails| rails.of(slot));
+            rail.map_or(node, |rail| (nodes + rail) as u32)
+        };
+        let port_of = node_of.iter().enumerate().map(port).collect();
+        let ports = nodes + rails.map_or(0, |rails| rails.all().len());
+        Some(Ends { network, charges, widths, node_of, port_of, ports })
     }
 
-    /// The number of resources: each slot and each node in both directions.
+    /// The number of resources: each slot and each node or rail in both directions.
     pub(crate) fn count(&self) -> usize {
-        2 * (self.widths.len() + self.nodes)
-    }
-
-    /// The number of the first resource of a node.
-    pub(super) fn first_node(&self) -> usize {
-        2 * self.widths.len()
+        2 * (self.widths.len() + self.ports)
     }
 
     /// Visits the resources that something takes time of, with the time. Inside of a slot, nothing takes time.
@@ -75,11 +80,10 @@ impl<'a> Ends<'a> {
             visit(2 * to + 1, bytes / self.widths[to] + messages * each);
         }
         if let Some(injection) = self.charges.injection {
-            let (sender, receiver) = (self.node_of[from] as usize, self.node_of[to] as usize);
-            if sender != receiver {
-                let first = self.first_node();
-                visit(first + 2 * sender, bytes / injection);
-                visit(first + 2 * receiver + 1, bytes / injection);
+            if self.node_of[from] != self.node_of[to] {
+                let first = 2 * self.widths.len();
+                visit(first + 2 * self.port_of[from] as usize, bytes / injection);
+                visit(first + 2 * self.port_of[to] as usize + 1, bytes / injection);
             }
         }
     }

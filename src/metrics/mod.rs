@@ -108,8 +108,8 @@ fn hop_bytes_on_tree(
     const AHEAD: usize = 8;
     let Some((_, level_of_zeros)) = tree.codes() else { return 0 };
     let mut weights = vec![0u128; tree.levels() + 1];
-    // An edge counts at its smaller end only. At the other end it counts as one of weight 0 from the task to itself, because a
-    // branch on the order of two arbitrary numbers would be slow.
+    // An edge counts at its smaller end only. At the other end it counts as one of weight 0 from the task to itself,
+    // because a branch on the order of two arbitrary numbers would be slow.
     for i in tasks {
         let soon = i + AHEAD;
         if soon < graph.vertices() {

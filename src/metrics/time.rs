@@ -1,22 +1,22 @@
 //! The predicted time of a mapping: the time of the slowest link, slot or node, if all traffic is sent at once.
 //!
 //! The bytes go over the links as the routing of the network spreads them. The unit is the time of a byte on a link of
-//! bandwidth 1. A slot sends and receives over all its links at once, and each message costs it what the network charges.
-//! If the network has an injection limit, no node sends or receives faster than that.
+//! bandwidth 1. A slot sends and receives over all its links at once, and each message costs it what the network
+//! charges. If the network has an injection limit, no node sends or receives faster than that.
 //!
 //! * Hashed routing: the load of a physical link is random. The time is what the slowest one stays below in half of all
 //!   cases ([`super::hashed_links`]). For the time of all links together, each counts with its mean and [`DEVIATIONS`]
 //!   standard deviations.
 //! * Adaptive routing hop by hop: at each point, more bytes go on over the links that have less to carry
 //!   ([`Routing::choose`]). Matrices with very many pairs count with equal shares of all shortest paths.
-//! * Adaptive routing with detours: messages choose between shortest and longer paths one after another, by the loads of
+//! * Adaptive routing with detours: messages choose between shortest and longer paths one after another, by the loads
+//!   of
 //!   those before them ([`super::detours`]).
 //!
 //! Limits: nothing waits for anything else, and all traffic of the matrix is sent at the same time.
 
 use super::ends::{Ends, Sent};
 use super::hashed_links::Spread;
-use super::rails::rail_loads;
 use super::{detours, hashed_links};
 use crate::matrix::SparseMatrix;
 use crate::topology::{Network, Routing, Topology};
@@ -27,7 +27,8 @@ pub(crate) const DEVIATIONS: f64 = 2.0;
 /// The fewest and the most rounds in which messages choose their links hop by hop.
 const HOP_ROUNDS: (usize, usize) = (2, 6);
 
-/// Links that all messages look at in all rounds, about. A prediction takes 0.2 s with so many, and a search makes several.
+/// Links that all messages look at in all rounds, about. A prediction takes 0.2 s with so many, and a search makes
+/// several.
 const MOST_LOOKS: usize = 20_000_000;
 
 /// With more pairs than this, messages do not choose: it would take too long.
@@ -49,7 +50,8 @@ pub fn predicted_time(
     slot_of_task: &[usize],
 ) -> Option<PredictedTime> {
     let network = topology.network()?;
-    let LinkTimes { times, slowest } = link_times(matrix, network, slot_of_task);
+    let LinkTimes { times, slowest } =
+        link_times(matrix, (network, topology.slots()), slot_of_task);
     let ends = end_times(matrix, topology, network, slot_of_task);
     let slowest = ends.iter().copied().fold(slowest, f64::max);
     let all = || times.iter().chain(&ends).copied();
@@ -83,7 +85,11 @@ impl LinkTimes {
     }
 }
 
-fn link_times(matrix: &SparseMatrix, network: &dyn Network, slot_of_task: &[usize]) -> LinkTimes {
+fn link_times(
+    matrix: &SparseMatrix,
+    (network, slots): (&dyn Network, usize),
+    slot_of_task: &[usize],
+) -> LinkTimes {
     let routing = network.routing();
     let ends = |(i, j): (u32, u32)| (slot_of_task[i as usize], slot_of_task[j as usize]);
     let flows: Flows = matrix
@@ -119,14 +125,14 @@ fn link_times(matrix: &SparseMatrix, network: &dyn Network, slot_of_task: &[usiz
         }
         return LinkTimes { times: mean, slowest };
     }
-    LinkTimes::of(chosen(routing.as_ref(), network, &flows, mean))
+    LinkTimes::of(chosen(routing.as_ref(), (network, slots), &flows, mean))
 }
 
 /// The times of the links after messages have chosen hop by hop among the links that bring them closer, from the times
 /// of equal shares. The times stay as they are where messages do not choose in this way.
 fn chosen(
     routing: &dyn Routing,
-    network: &dyn Network,
+    (network, slots): (&dyn Network, usize),
     flows: &Flows,
     mut times: Vec<f64>,
 ) -> Vec<f64> {
@@ -134,28 +140,35 @@ fn chosen(
         return times;
     }
     let inverse: Vec<f64> = (0..times.len()).map(|link| 1.0 / network.bandwidth(link)).collect();
-    let (mut next, mut looks, mut rounds) = (vec![0.0; times.len()], 0, HOP_ROUNDS.1);
-    let mut round = 0;
-    while round < rounds {
+    let mut next = vec![0.0; times.len()];
+    let looks = (flows.len() as f64 * links_looked_at(routing, slots, &times)) as usize;
+    for round in 0..(MOST_LOOKS / looks.max(1)).clamp(HOP_ROUNDS.0, HOP_ROUNDS.1) {
         next.fill(0.0);
         for &(from, to, bytes) in flows {
             routing.choose(from, to, &times, &mut |link, share| {
                 next[link] += bytes * share * inverse[link];
-                looks += 1;
             });
-        }
-        if round == 0 {
-            rounds = (MOST_LOOKS / looks.max(1)).clamp(HOP_ROUNDS.0, HOP_ROUNDS.1);
         }
         let part = 1.0 / (round + 2) as f64;
         times.iter_mut().zip(&next).for_each(|(time, next)| *time += (next - *time) * part);
-        round += 1;
     }
     times
 }
 
-/// The times of the slots and nodes at the ends of messages; none if the network charges nothing but the bytes on links.
-/// If it is known which rail each slot uses, the rails stand in place of the nodes.
+/// The links that a message looks at, as the mean of some pairs of slots. It does not depend on a mapping, so that all
+/// mappings of a problem are judged alike.
+fn links_looked_at(routing: &dyn Routing, slots: usize, times: &[f64]) -> f64 {
+    const PAIRS: usize = 64;
+    let mut links = 0u32;
+    for k in 0..PAIRS {
+        let (from, to) = (k * slots / PAIRS, k * 37 * slots / (PAIRS * 13) % slots.max(1));
+        routing.choose(from, to, times, &mut |_, _| links += 1);
+    }
+    f64::from(links) / PAIRS as f64
+}
+
+/// The times of the slots, nodes and rails at the ends of messages; none if the network charges nothing but the bytes
+/// on links.
 fn end_times(
     matrix: &SparseMatrix,
     topology: &dyn Topology,
@@ -173,12 +186,6 @@ fn end_times(
             messages: traffic.messages as f64 * unit,
         };
         ends.visit(sent, &mut |resource, time| times[resource] += time);
-    }
-    if let Some(injection) = network.charges().injection
-        && let Some(rails) = rail_loads(matrix, topology, slot_of_task)
-    {
-        times.truncate(ends.first_node());
-        times.extend(rails.loads.iter().map(|rail| rail.bytes() as f64 * unit / injection));
     }
     times
 }
@@ -305,7 +312,7 @@ mod tests {
             let matrix = matrix(12, &raw);
             let order: Vec<usize> = (0..12).rev().collect();
             let network = topology.network().unwrap();
-            let times = link_times(&matrix, network, &order).times;
+            let times = link_times(&matrix, (network, 12), &order).times;
             let loads: f64 =
                 times.iter().enumerate().map(|(link, time)| time * network.bandwidth(link)).sum();
             let mut wanted = 0.0;

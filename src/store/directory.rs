@@ -10,7 +10,7 @@ use super::file_name::{ENDING, file_name};
 use super::history::{Past, joined};
 use super::others::read_stored;
 use super::record_format::{encode_with, read_file};
-use super::sharing::{create_folder, share};
+use super::sharing::share;
 use super::standing::Standing;
 use super::{LaunchMode, Record};
 use crate::base::clock::since_1970;
@@ -163,7 +163,7 @@ impl Store {
     }
 
     fn create(&self) -> Result<()> {
-        create_folder(&self.directory)
+        fs::create_dir_all(&self.directory)
             .map_err(|e| unwritable("cannot create the store", &self.directory, &e))
     }
 

@@ -13,7 +13,7 @@
 
 use super::others::{check_folder, read_stored};
 use super::record_format::encode_with;
-use super::sharing::{create_folder, share};
+use super::sharing::{share, share_folder};
 use super::standing::{Completeness, Standing};
 use super::{Record, Run, Store, Unfinished};
 use crate::base::error::{Error, Result};
@@ -50,7 +50,10 @@ impl StoredRun {
         check_folder(&folder)?;
         // A reader may remove the folder if it is empty.
         let make = || {
-            create_folder(&folder)?;
+            match fs::create_dir(&folder) {
+                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
+                _ => share_folder(&folder),
+            }
             fs::File::create_new(&mark).map(|file| share(&file, &mark))
         };
         match make()

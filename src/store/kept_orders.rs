@@ -63,8 +63,8 @@ pub struct KeptOrder {
     pub cut_after: Option<u64>,
     /// When it was found, seconds since 1970-01-01 UTC.
     pub found_at: u64,
-    /// The traffic that was searched for. If the order was only adapted, this is the traffic of the search before. Stored
-    /// behind the other fields, where older versions do not look.
+    /// The traffic that was searched for. If the order was only adapted, this is the traffic of the search before.
+    /// Stored behind the other fields, where older versions do not look.
     #[serde(skip)]
     pub searched: Option<TrafficSketch>,
 }
@@ -108,8 +108,8 @@ impl Store {
         Ok((order.is_like(question) && !cut).then_some(order))
     }
 
-    /// The newest order for another matrix, but the same places, options and number of tasks as `question`, whose search
-    /// came to its end and of which the traffic is known. What cannot be read does not count.
+    /// The newest order for another matrix, but the same places, options and number of tasks as `question`, whose
+    /// search came to its end and of which the traffic is known. What cannot be read does not count.
     pub fn earlier_order(&self, key: &str, question: &KeptOrder) -> Option<KeptOrder> {
         let folder = self.orders();
         check_folder(&folder).ok()?;

@@ -108,13 +108,14 @@ impl Diagnosis {
         self.programs.windows(2).all(|p| p[0].started.words == p[1].started.words)
     }
 
-    /// Why it is not known whether a launch that gets the library calls MPI; `None` if it is known.
-    pub(in crate::cli) fn doubt(&self) -> Option<&'static str> {
-        let findings = self.programs.iter().flat_map(|program| &program.findings);
-        let mut reasons = findings.filter_map(|finding| {
-            DOUBTS.iter().find(|(code, _)| *code == finding.code).map(|(_, reason)| *reason)
-        });
-        reasons.next()
+    /// Why it is not known whether a launch that gets the library calls MPI; `None` if one of its programs does.
+    fn doubt(&self) -> Option<&'static str> {
+        let reason = |program: &Diagnosed| {
+            let mut codes = program.findings.iter().map(|finding| finding.code);
+            codes.find_map(|code| DOUBTS.iter().find(|(known, _)| *known == code))
+        };
+        let reasons: Option<Vec<_>> = self.programs.iter().map(reason).collect();
+        reasons?.first().map(|(_, reason)| *reason)
     }
 
     /// What the launch will do, in words.
@@ -164,7 +165,7 @@ impl Diagnosis {
         match self.doubt() {
             Some(reason) => {
                 format!(
-                    "it is not known whether anything will be recorded, because {reason}. If it calls MPI, {text}"
+                    "it is not known whether anything will be recorded, because {reason}. If MPI is called, {text}"
                 )
             }
             None => text,

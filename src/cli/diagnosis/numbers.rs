@@ -3,8 +3,8 @@
 //! The library finds them too, but only when the processes run, and a first launch does not need them: it would say
 //! nothing. `rankweave run` compares the numbers with the topology and with the ranks on the command line.
 //!
-//! Limits: where the topology cannot be read here, or the command line does not say how many ranks there are, nothing is
-//! compared.
+//! Limits: where the command line does not say how many ranks there are, nothing is compared. Slots are compared only
+//! if the topology can be read here.
 
 use crate::base::nouns::counted;
 use crate::cli::arguments::origin::origin;
@@ -19,39 +19,41 @@ pub(in crate::cli) fn wrong_numbers(
     command: &[String],
     settings: &Settings,
 ) -> Vec<String> {
-    if matches!(settings.mode, Mode::Off | Mode::Record) {
+    if !matches!(settings.mode, Mode::Auto | Mode::Reorder) {
         return Vec::new();
     }
     let parts = LaunchLine::of(found, command).parts;
     let ranks = parts.iter().map(|part| part.ranks).sum::<Option<usize>>();
-    let topology = settings.topology.as_deref().and_then(|text| topology::parse(text).ok());
-    let slots = topology.as_ref().map(|topology| topology.slots());
-    let list = match &settings.slots {
-        Some(Slots::List(list)) => Some(&list[..]),
-        _ => None,
-    };
+    let Some(ranks) = ranks else { return Vec::new() };
     let mut sentences = Vec::new();
-    sentences.extend(list.and_then(|list| wrong_slots(list, slots?, ranks)));
-    sentences.extend(ranks.and_then(|ranks| wrong_ranks(&settings.fix, ranks)));
+    if let Some(Slots::List(list)) = &settings.slots
+        && let Some(topology) =
+            settings.topology.as_deref().and_then(|text| topology::parse(text).ok())
+    {
+        sentences.extend(wrong_slots(list, topology.slots(), ranks));
+    }
+    sentences.extend(wrong_ranks(&settings.fix, ranks));
     sentences
 }
 
-/// About a list of slots, for a topology with `slots` of them and a launch with so many ranks.
-fn wrong_slots(list: &[u32], slots: usize, ranks: Option<usize>) -> Option<String> {
+/// About a list of slots, for a topology with `slots` of them and a launch with so many ranks. Slots behind those of
+/// the last rank are not used.
+fn wrong_slots(list: &[u32], slots: usize, ranks: usize) -> Option<String> {
     let kept = "the ranks keep the launcher's order";
-    if let Some(slot) = list.iter().find(|&&slot| slot as usize >= slots) {
+    if let Some(slot) = list.iter().take(ranks).find(|&&slot| slot as usize >= slots) {
         let last = slots.saturating_sub(1);
         return Some(format!(
             "{} names slot {slot}, but the topology has the slots 0 to {last}: {kept}; try: use slots 0 to {last}",
             origin("slots")
         ));
     }
-    let ranks = ranks.filter(|&ranks| list.len() < ranks)?;
-    Some(format!(
-        "{} names {}, and the launch has {ranks} ranks: {kept}; try: name one slot for each rank",
-        origin("slots"),
-        counted(list.len(), "slot")
-    ))
+    (list.len() < ranks).then(|| {
+        format!(
+            "{} names {}, and the launch has {ranks} ranks: {kept}; try: name one slot for each rank",
+            origin("slots"),
+            counted(list.len(), "slot")
+        )
+    })
 }
 
 /// About ranks that are to stay where they are. Rank 0 is in every launch.
@@ -86,6 +88,8 @@ mod tests {
         };
         let launch = "mpirun -n 2 ./app";
         assert!(sentences(launch, &settings("0-3", &[0, 1])).is_empty());
+        // The third slot is not used.
+        assert!(sentences(launch, &settings("0,3,99", &[0])).is_empty());
         let found = sentences(launch, &settings("0,4", &[0]));
         assert!(found.len() == 1 && found[0].contains("slot 4") && found[0].contains("0 to 3"));
         let found = sentences(launch, &settings("3", &[0, 2]));
@@ -99,8 +103,10 @@ mod tests {
     fn what_is_not_known_or_not_used_is_not_compared() {
         let mut settings = Settings { fix: vec![9], ..Settings::default() };
         assert!(sentences("mpirun ./app", &settings).is_empty());
-        settings.mode = Mode::Record;
-        assert!(sentences("mpirun -n 2 ./app", &settings).is_empty());
+        for mode in [Mode::Record, Mode::Shuffle, Mode::Off] {
+            settings.mode = mode;
+            assert!(sentences("mpirun -n 2 ./app", &settings).is_empty());
+        }
         settings = Settings { slots: Some(Slots::List(vec![99])), ..Settings::default() };
         assert!(sentences("mpirun -n 2 ./app", &settings).is_empty());
         settings.topology = Some("file:/does/not/exist.xml".into());

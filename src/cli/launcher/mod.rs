@@ -11,8 +11,12 @@ pub(in crate::cli) use executable::{base_name, in_path};
 pub(in crate::cli) use question::answer;
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::file;
 use crate::base::nearest::nearest;
-use std::path::Path;
+use crate::base::raw_words::decoded;
+use crate::cli::console::shell::quoted;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// Families of launchers, by how they pass variables on to the processes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -120,28 +124,43 @@ impl Launcher {
 /// The error that a word is no program, with what it is.
 fn not_found(word: &str) -> Error {
     let error = |what: String| Error::new(ErrorKind::Usage, what);
-    let path = Path::new(word);
-    if word.contains(char::is_whitespace) && !path.exists() {
+    let first = word.split_whitespace().next().unwrap_or_default();
+    if first != word && in_path(first).is_some() {
         return error(format!("the launch is one word with blanks: '{word}'"))
             .advise(format!("leave the quotes out: rankweave run -- {word}"));
     }
     if word.contains('/') {
-        return match std::fs::metadata(path) {
-            Ok(found) if found.is_dir() => error(format!("'{word}' is a directory, not a program"))
-                .advise(
-                    "give the program behind the launcher: rankweave run -- mpirun -n RANKS ./app",
-                ),
-            Ok(_) => error(format!("'{word}' is no program: nobody may execute it"))
-                .advise(format!("chmod +x {word}")),
-            Err(_) => error(format!("there is no program '{word}'"))
-                .advise("check the path, or give the name of a launcher that is in PATH"),
+        let path = PathBuf::from(decoded(word));
+        let advice = "check the path, or give the name of a launcher that is in PATH".to_string();
+        let (what, advice) = match std::fs::metadata(&path) {
+            Ok(found) if found.is_dir() => (
+                format!("'{word}' is a directory, not a program"),
+                "give the launcher first: rankweave run -- mpirun -n RANKS ./app".into(),
+            ),
+            Ok(_) if is_program(&path) => {
+                (format!("'{word}' may not be executed"), format!("chmod +x {}", quoted(word)))
+            }
+            Ok(_) => (format!("'{word}' is no program"), advice),
+            Err(found) if found.kind() == std::io::ErrorKind::NotFound => {
+                (format!("there is no program '{word}'"), advice)
+            }
+            Err(found) => (format!("'{word}' cannot be looked at: {found}"), advice),
         };
+        return error(what).advise(advice);
     }
     let here = NAMES.into_iter().filter(|name| in_path(name).is_some());
     error(format!("there is no program '{word}'")).at("PATH").advise(match nearest(word, here) {
         Some(name) => format!("write '{name}', which is there"),
         None => "load the module of the MPI first, or give the full path of the launcher".into(),
     })
+}
+
+/// Whether a file begins as an executable or as a script does.
+fn is_program(path: &Path) -> bool {
+    let Ok((file, _)) = file::open(path) else { return false };
+    let mut start = Vec::new();
+    file.take(4).read_to_end(&mut start).is_ok()
+        && (start.starts_with(b"#!") || start.starts_with(b"\x7fELF"))
 }
 
 /// A launcher and the position of its name in the command.

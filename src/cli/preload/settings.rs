@@ -25,6 +25,9 @@ const OTHER_VARIABLES: [&str; 9] = [
     "RANKWEAVE_UPDATE_SNAPSHOTS",
 ];
 
+/// The beginning of a variable's name, behind RANKWEAVE_, has at least this length to be taken for the name.
+const SHORTEST: usize = 3;
+
 /// Names and values of environment variables.
 pub(in crate::cli) type Variables = Vec<(String, String)>;
 
@@ -44,8 +47,8 @@ pub(in crate::cli) fn settings(given: &SettingsArgs) -> Result<Settings> {
 }
 
 /// Checks what a launch would find out only in its processes: that the store is no file, that the topology is
-/// understood, and that the files of the topology and of the slots can be read. Returns a message about a file that cannot be read here: rank 0 may
-/// run on a node that has it.
+/// understood, and that the files of the topology and of the slots can be read. Returns a message about a file that
+/// cannot be read here: rank 0 may run on a node that has it.
 ///
 /// Errors: the store is a file, the topology is not understood.
 pub(in crate::cli) fn check_descriptions(settings: &Settings) -> Result<Option<String>> {
@@ -144,8 +147,12 @@ fn unknown_among(names: impl Iterator<Item = String>) -> Vec<(String, Option<&'s
     // All names begin alike, which says nothing about how like they are.
     let behind = |name: &'static str| name.strip_prefix("RANKWEAVE_").unwrap_or(name);
     let with_nearest = |name: String| {
-        let like = nearest(name.strip_prefix("RANKWEAVE_").unwrap_or(&name), known().map(behind));
+        let own = name.strip_prefix("RANKWEAVE_").unwrap_or(&name);
+        let like = nearest(own, known().map(behind));
         let like = like.and_then(|like| known().find(|other| behind(other) == like));
+        // The beginning of a name is enough, as RANKWEAVE_TOPO.
+        let begun = || known().find(|other| own.len() >= SHORTEST && other.starts_with(&name));
+        let like = like.or_else(begun);
         (name, like)
     };
     unknown.into_iter().map(with_nearest).collect()

@@ -1,16 +1,21 @@
 //! One dimension of a grid as a graph of its own, and the order of its points.
 //!
-//! The points are a line or a ring. Two of them are neighbours if they are one of certain numbers of steps apart, one step
-//! among them. The edges of a step are all there or all missing. An order is looked for in which this is true:
-//! - In a ring, two points beside each other have more common neighbours than others, unless nearly all points are
+//! The points are a line or a ring. Two of them are neighbours if they are one of certain numbers of steps apart, one
+//! step among them. The edges of a step are all there or all missing. An order is looked for in which this is true: -
+//! In a ring, two points beside each other have more common neighbours than others, unless nearly all points are
 //!   neighbours.
-//! - On a line, one begins at an end and always goes on to the neighbour with the most neighbours that have their places
+//! - On a line, one begins at an end and always goes on to the neighbour with the most neighbours that have their
+//! places
 //!   already; of several the one with the fewest others.
-//! - If all or nearly all points are neighbours, their weights decide: the edges of at least half of the largest weight are looked at
-//!   alone, and if this does not help, the heaviest edges join points beside each other.
+//! - If all or nearly all points are neighbours, the order is that of the heavier edges alone. If these do not tell
+//! it, the
+//!   heaviest edges join points beside each other.
 //!
-//! Limits: at most [`MOST_STEPS`] steps, and all shorter ones are there, or nearly all. Where points have the same neighbours,
-//! the order is a guess by the weights, as it makes no difference to the graph.
+//! Points of short lines and rings may have the same neighbours. Where this makes no difference to the edges, pairs of
+//! points are exchanged as long as the traffic has fewer steps to go.
+//!
+//! Limits: at most [`MOST_STEPS`] steps, and all shorter ones are there, or nearly all. Where points have
+//! the same neighbours, nearer points are taken to have more traffic.
 
 use super::skeleton::Lists;
 use crate::base::sorting::Arrange;
@@ -18,6 +23,12 @@ use crate::mapping::engine::Csr;
 
 /// The longest step.
 const MOST_STEPS: usize = 8;
+
+/// Points up to which several may have the same neighbours, as there are so many within the longest steps.
+const FEW: usize = 2 * MOST_STEPS + 2;
+
+/// Times that all pairs are looked at.
+const ROUNDS: usize = 8;
 
 /// The points of one dimension with the edges between them.
 pub(super) struct Axis {
@@ -113,11 +124,50 @@ impl Axis {
         for (position, &v) in (0..).zip(&order) {
             position_of[v as usize] = position;
         }
-        let order = Order { position_of, wrap };
-        self.has_whole_steps(&order).then_some(order)
+        let mut order = Order { position_of, wrap };
+        if !self.has_whole_steps(&order) {
+            return None;
+        }
+        if n <= FEW {
+            self.exchange(&mut order);
+        }
+        Some(order)
     }
 
-    /// Whether there are longer steps than one, and the lightest edge of one step weighs at least twice as much as any longer one.
+    /// Exchanges pairs of points as long as this makes the order cost less and no worse otherwise.
+    fn exchange(&self, order: &mut Order) {
+        let n = self.len();
+        let mut least = self.cost(order);
+        for _ in 0..ROUNDS {
+            let before = least;
+            for (i, j) in (0..n).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                order.position_of.swap(i, j);
+                let cost = self.cost(order);
+                if cost < least && self.has_whole_steps(order) {
+                    least = cost;
+                } else {
+                    order.position_of.swap(i, j);
+                }
+            }
+            if least == before {
+                break;
+            }
+        }
+    }
+
+    /// The traffic times its steps.
+    fn cost(&self, order: &Order) -> i128 {
+        let of = |v: usize| -> i128 {
+            let arcs = self.lists.offsets[v] as usize..;
+            let steps = |t: u32| order.steps(order.position_of[v], order.position_of[t as usize]);
+            let row = arcs.zip(self.lists.of(v));
+            row.map(|(arc, &t)| self.weights[arc] * steps(t) as i128).sum()
+        };
+        (0..self.len()).map(of).sum()
+    }
+
+    /// Whether there are longer steps than one, and the lightest edge of one step weighs at least twice as much as any
+    /// longer one.
     pub(super) fn is_told_by_weights(&self, order: &Order) -> bool {
         let n = self.len();
         let (mut lightest, mut heaviest_longer) = (i128::MAX, 0);
@@ -134,21 +184,22 @@ impl Axis {
         n <= 3 || (heaviest_longer > 0 && lightest / 2 >= heaviest_longer)
     }
 
-    /// The same with the edges alone that have at least half of the weight of the heaviest one; `None` if all have.
+    /// The same with the edges alone that weigh over an eighth more than the lightest one; `None` if there are none.
     fn heavy(&self) -> Option<Axis> {
-        let least = self.weights.iter().max()? / 2;
+        let lightest = *self.weights.iter().min()?;
+        let most = lightest + lightest / 8;
         let mut heavy =
             Axis { lists: Lists { offsets: vec![0], targets: vec![] }, weights: Vec::new() };
         let mut weights = self.weights.iter();
         for v in 0..self.len() {
             let row = self.lists.of(v).iter().zip(weights.by_ref());
-            for (&t, &weight) in row.filter(|&(_, &weight)| weight >= least) {
+            for (&t, &weight) in row.filter(|&(_, &weight)| weight > most) {
                 heavy.lists.targets.push(t);
                 heavy.weights.push(weight);
             }
             heavy.lists.offsets.push(heavy.lists.targets.len() as u32);
         }
-        (heavy.arcs() < self.arcs()).then_some(heavy)
+        (heavy.arcs() > 0).then_some(heavy)
     }
 
     fn degree(&self, v: usize) -> usize {
@@ -336,7 +387,7 @@ mod tests {
 
     #[test]
     fn lines_and_rings_of_all_lengths_get_their_order() {
-        let ladders: [&[i64]; 11] = [
+        let ladders: [&[i64]; 13] = [
             &[1],
             &[1, 1],
             &[8, 1],
@@ -348,6 +399,8 @@ mod tests {
             &[16, 1, 1, 1, 1],
             &[7, 7, 1],
             &[7, 7, 7, 1, 1],
+            &[5, 5, 4],
+            &[7, 7, 6, 3],
         ];
         for weights in ladders {
             for n in 2..40 {

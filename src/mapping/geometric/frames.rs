@@ -1,14 +1,14 @@
 //! The offset of every edge of a lattice, by the neighbours of one vertex after the other.
 //!
-//! A *frame* tells the label of each neighbour of a vertex (see `offsets`). The first frame is that of a vertex with all
-//! neighbours: these are matched to the offsets so that neighbours of each other are those whose offsets say so. The frame of
-//! the next vertex follows from that of a vertex beside it: a common neighbour has the difference of the two offsets, and
-//! any other is known by which of the neighbours it is beside. At a border, where there are few of these, the neighbours
-//! of the next vertex are compared with each other too. If this is not enough either, the frame follows from another
-//! vertex later.
+//! A *frame* tells the label of each neighbour of a vertex (see `offsets`). The first frame is that of a vertex with
+//! all neighbours: these are matched to the offsets so that neighbours of each other are those whose offsets say so.
+//! The frame of the next vertex follows from that of a vertex beside it: a common neighbour has the difference of the
+//! two offsets, and any other is known by which of the neighbours it is beside. At a border, where there are few of
+//! these, the neighbours of the next vertex are compared with each other too. If this is not enough either, the frame
+//! follows from another vertex later.
 //!
-//! A vertex that fits no offset ends the search, so most other graphs are refused at once. The work at a vertex is the square
-//! of its number of neighbours. Limits: rings of three or four points must be known to the offsets.
+//! A vertex that fits no offset ends the search, so most other graphs are refused at once. The work at a vertex is the
+//! square of its number of neighbours. Limits: rings of three or four points must be known to the offsets.
 
 use super::offsets::{Offset, Offsets};
 use crate::mapping::engine::Csr;
@@ -90,8 +90,8 @@ impl Search<'_> {
         self.graph.arcs(v).for_each(|(t, _)| self.label_of[t] = NONE);
     }
 
-    /// Labels of the neighbours of `v`, which has the label `s` at `from`. `None` if a neighbour has none, `Some(None)` if
-    /// one may have several.
+    /// Labels of the neighbours of `v`, which has the label `s` at `from`. `None` if a neighbour has none,
+    /// `Some(None)` if one may have several.
     fn next_frame(&self, from: usize, v: usize, s: usize) -> Option<Option<Vec<u8>>> {
         let known = self.graph.arcs(from).map(|(t, _)| 1u32 << self.label_of[t]).sum();
         let row = row(self.graph, v);

@@ -1,15 +1,15 @@
 //! Recognises grids whose stencil has some of the diagonals, for every numbering of the vertices.
 //!
-//! Grids with one diagonal (a triangular lattice) and stencils of 19 points have neither squares that tell the axes from
-//! the diagonals, nor all diagonals, as `detect` needs them. Here `frames` finds the offset of every edge, and a point
-//! for every vertex. In a ring, the points continue around it. An edge that closes the ring therefore ends at a point
-//! that is some rings away from that of its vertex. The lengths of the rings are the greatest common divisors of these
-//! distances.
+//! Grids with one diagonal (a triangular lattice) and stencils of 19 points have neither squares that tell the axes
+//! from the diagonals, nor all diagonals, as `detect` needs them. Here `frames` finds the offset of every edge, and a
+//! point for every vertex. In a ring, the points continue around it. An edge that closes the ring therefore ends at a
+//! point that is some rings away from that of its vertex. The lengths of the rings are the greatest common divisors of
+//! these distances.
 //!
-//! A triangular lattice looks the same along three directions. All pairs of them are tried as the axes, and of those whose box
-//! is full the one with the least traffic along the diagonal is taken. All points and edges are counted, so no wrong answer
-//! is possible. Limits: the stencils of `offsets`; at least three points along each dimension
-//! (four in the rings of a stencil of 19 points).
+//! A triangular lattice looks the same along three directions. All pairs of them are tried as the axes, and of those
+//! whose box is full the one with the least traffic along the diagonal is taken. All points and edges are counted, so
+//! no wrong answer is possible. Limits: the stencils of `offsets`; at least three points along each dimension (four in
+//! the rings of a stencil of 19 points).
 
 use super::frames::Frames;
 use super::offsets::{Axes, Offset, Offsets, Stencil, along};
@@ -72,7 +72,8 @@ impl Fitted {
 
 /// True if every point is taken once, and there are as many edges as in the grid.
 ///
-/// All edges have the steps of their labels, and those of a vertex have different labels, so they are the edges of the grid.
+/// All edges have the steps of their labels, and those of a vertex have different labels, so they are the edges of the
+/// grid.
 fn is_full(graph: &Csr, shape: &GridShape, steps: &[Offset]) -> bool {
     let n = graph.len();
     if shape.dims.iter().try_fold(1usize, |all, &d| all.checked_mul(d)) != Some(n) {

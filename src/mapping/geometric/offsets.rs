@@ -1,10 +1,10 @@
 //! The offsets of stencils that are neither axes alone nor all diagonals.
 //!
-//! An offset is a number of steps along each dimension. A *label* is the number of an offset in the list; the labels of
-//! opposite offsets differ in the lowest bit. `frames` finds the labels of all edges with the tables here. A stencil
-//! with other offsets is a line in [`STENCILS`]. In a ring of three or four points, points meet on the other side too, so there
-//! are tables for each choice of such rings. Limits: no rings of three in a stencil of 19 points, whose neighbours may then be
-//! matched in ways that lead no farther; three dimensions and 32 offsets.
+//! An offset is a number of steps along each dimension. A *label* is the number of an offset in the list; the labels
+//! of opposite offsets differ in the lowest bit. `frames` finds the labels of all edges with the tables here. A
+//! stencil with other offsets is a line in [`STENCILS`]. In a ring of three or four points, points meet on the other
+//! side too, so there are tables for each choice of such rings. Limits: no rings of three in a stencil of 19 points,
+//! whose neighbours may then be matched in ways that lead no farther; three dimensions and 32 offsets.
 
 use fnv::FnvHashMap;
 

@@ -1,18 +1,19 @@
 //! Recognises grids whose tasks also talk to tasks several steps away along an axis, for every numbering of the tasks.
 //!
-//! Programs with finite differences of a higher order have such stencils. Their graph is a Cartesian product: each dimension
-//! is a line, an `axis`, whose points may have longer steps between them. So the axes can be told apart before anything is
-//! known of the steps (Imrich and Peterin, "Recognizing Cartesian products in linear time", Discrete Mathematics 2007; this
-//! is a simpler method that is enough here). The neighbours of a vertex on one axis hang together, and no edge joins those
-//! on different axes. Two groups of neighbours without a further common neighbour are on the same axis too.
+//! Programs with finite differences of a higher order have such stencils. Their graph is a Cartesian product: each
+//! dimension is a line, an `axis`, whose points may have longer steps between them. So the axes can be told apart
+//! before anything is known of the steps (Imrich and Peterin, "Recognizing Cartesian products in linear time",
+//! Discrete Mathematics 2007; this is a simpler method that is enough here). The neighbours of a vertex on one axis
+//! hang together, and no edge joins those on different axes. Two groups of neighbours without a further common
+//! neighbour are on the same axis too.
 //!
 //! All other vertices follow in the order of their distance from the first one. If a vertex has two nearer neighbours
-//! that differ in two coordinates, these two give all its coordinates. If it has none, it lies on an axis through the first
-//! vertex, and gets a new coordinate there. All edges are checked in the end, so no wrong answer is possible.
+//! that differ in two coordinates, these two give all its coordinates. If it has none, it lies on an axis through the
+//! first vertex, and gets a new coordinate there. All edges are checked in the end, so no wrong answer is possible.
 //!
-//! The work is linear in the number of edges. Other graphs are refused at the first vertex that does not fit. Limits: two
-//! to four axes, which must be lines or rings that `axis` recognises, or grids that `lattice` recognises. If all tasks on each axis talk to each
-//! other, `lines` is the better model, unless most of the traffic is that of one step.
+//! The work is linear in the number of edges. Other graphs are refused at the first vertex that does not fit. Limits:
+//! two to four axes, which must be lines or rings that `axis` recognises, or grids that `lattice` recognises. If all
+//! tasks on each axis talk to each other, `lines` is the better model, unless most of the traffic is that of one step.
 
 use super::axis::{Axis, Order};
 use super::lattice::lattice_grid;

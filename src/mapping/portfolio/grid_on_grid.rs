@@ -1,5 +1,5 @@
-//! Tasks on machines that are grids, or on allocations that are boxes of one: grids of tasks, and clusters of tasks that
-//! form no grid.
+//! Tasks on machines that are grids, or on allocations that are boxes of one: grids of tasks, and clusters of tasks
+//! that form no grid.
 
 use crate::mapping::Budget;
 use crate::mapping::blocks::{BlockEffort, TaskNumbers, parts_of_line, place_in_blocks};
@@ -26,8 +26,8 @@ pub(super) fn folded(prepared: &Prepared<'_, '_>, grid: &Recognised) -> Option<V
     placed(prepared, |machine| fold_on_grid(pattern, &grid.shape, machine))
 }
 
-/// The place of every vertex of a grid of lines by the best nested digits; `None` where the places are no box of a grid,
-/// one each, or no digits fit.
+/// The place of every vertex of a grid of lines by the best nested digits; `None` where the places are no box of a
+/// grid, one each, or no digits fit.
 pub(super) fn lines_in_digits(prepared: &Prepared<'_, '_>, shape: &GridShape) -> Option<Vec<u32>> {
     placed(prepared, |machine| lines_on_grid(&prepared.graph, shape, machine))
 }

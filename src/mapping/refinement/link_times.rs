@@ -1,4 +1,5 @@
-//! Lowers the times of all links, slots and nodes, most of all those of the slowest ones, under the routing of the network.
+//! Lowers the times of all links, slots and nodes, most of all those of the slowest ones, under the routing of the
+//! network.
 //!
 //! Simulated annealing of swaps that minimises Σ (time/slowest)^8 and a little of Σ time, as `congestion` does for
 //! static routes. The time of a link follows from the shares that the routing puts on it; under a hash it is the mean
@@ -137,6 +138,9 @@ impl<'a> TimeSearch<'a> {
             let sent = Sent { from: self.slot(from), to: self.slot(to), bytes, messages };
             let first = self.inverse.len();
             charged.visit(sent, &mut |end, time| visit(first + end, [time, 0.0]));
+        }
+        if bytes == 0.0 {
+            return;
         }
         let mut add = |link: usize, share: f64| {
             let width = bytes * self.inverse[link];
@@ -325,8 +329,8 @@ impl LinkState for State<'_, '_> {
 }
 
 impl TimeSearch<'_> {
-    /// Searches from `place_of` (by task) with about `steps` proposals; fewer if each of them has to look at many links.
-    /// The answers are the best state by the norm of all times, and the best by the slowest link.
+    /// Searches from `place_of` (by task) with about `steps` proposals; fewer if each of them has to look at many
+    /// links. The answers are the best state by the norm of all times, and the best by the slowest link.
     pub(crate) fn lower<N: Near>(
         &self,
         near: &N,

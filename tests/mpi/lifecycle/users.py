@@ -240,6 +240,17 @@ def of_a_group(scene):
     for folder, folders, files in os.walk(scene.store):
         problems += [f"{folder}/{name} is not for the group to write" for name in folders + files
                      if not os.lstat(os.path.join(folder, name)).st_mode & stat.S_IWGRP]
+    # A private store stays private in the directory of a group.
+    private = os.path.join(scene.store, "private")
+    os.mkdir(private)
+    os.chown(private, scene.victim.uid, scene.gid)
+    os.chmod(private, 0o700)
+    for messages in ("40", "50"):
+        problems += without_errors(scene.launch(scene.victim, private, RUN_MESSAGES=messages))
+    if stat.S_IMODE(os.lstat(private).st_mode) != 0o700:
+        problems.append(f"the private store has the mode {os.lstat(private).st_mode:o}")
+    problems += [f"{name} in the private store is for the group to write" for name in os.listdir(private)
+                 if os.lstat(os.path.join(private, name)).st_mode & stat.S_IWGRP]
     scene.umask = 0o002
     # An older leftover of the other user's save is for the other user to remove.
     leftover = os.path.join(scene.store, f".{KEY}.rkw.1-2-3.tmp")

@@ -11,7 +11,7 @@ use std::process::Command;
 /// The words of a command line behind `rankweave`, and variables of its environment.
 type Line = (&'static str, &'static [(&'static str, &'static str)]);
 
-const LINES: [Line; 34] = [
+const LINES: [Line; 37] = [
     // What is right says nothing.
     ("run -- mpirun -n 2 ./app", &[]),
     ("run mpirun -n 2 ./app", &[]),
@@ -30,7 +30,10 @@ const LINES: [Line; 34] = [
     ("run -- mpirun -n 1 ./app", &[]),
     ("run -- mpirun -n 2 env -u LD_PRELOAD ./app", &[]),
     ("run -n 2 ./app", &[]),
+    ("run -n2 ./app", &[]),
+    ("run --ntasks 2 ./app", &[]),
     ("run -- ./plain.c", &[]),
+    ("run -- ./plain.sh", &[]),
     ("run -- ./path", &[]),
     ("run -- ./absent", &[]),
     // Options and variables.
@@ -41,7 +44,7 @@ const LINES: [Line; 34] = [
     ("run --topology slurm:none -- mpirun -n 2 ./app", &[]),
     ("run --slots some -- mpirun -n 2 ./app", &[]),
     ("run --fix one -- mpirun -n 2 ./app", &[]),
-    ("run --topology tree:2:2 --slots 0-99 -- mpirun -n 2 ./app", &[]),
+    ("run --topology tree:2:2 --slots 3,99 -- mpirun -n 2 ./app", &[]),
     ("run --topology tree:2:2 --slots 3 -- mpirun -n 2 ./app", &[]),
     ("run --fix 0,9 -- mpirun -n 2 ./app", &[]),
     ("run --verbose 3 -- mpirun -n 2 ./app", &[]),
@@ -76,6 +79,7 @@ fn bench() -> Bench {
         "#!/bin/sh\n[ \"$1\" = --version ] && echo 'mpirun (Open MPI) 4.9.1'\nexit 0\n",
     );
     bench.script("job.sh", "#!/bin/sh\nexit 0\n");
+    bench.place.file("plain.sh", "#!/bin/sh\nexit 0\n");
     bench.place.file("plain.c", "int main(void) { return 0; }\n");
     bench.cc(&["-o", "plain", "plain.c"]);
     bench.cc(&["-static", "-o", "static", "app.c", "mpi.c", "-DVERSION_TEXT=\"\""]);
