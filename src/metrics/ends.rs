@@ -79,12 +79,12 @@ impl<'a> Ends<'a> {
             visit(2 * from, bytes / self.widths[from] + messages * each);
             visit(2 * to + 1, bytes / self.widths[to] + messages * each);
         }
-        if let Some(injection) = self.charges.injection {
-            if self.node_of[from] != self.node_of[to] {
-                let first = 2 * self.widths.len();
-                visit(first + 2 * self.port_of[from] as usize, bytes / injection);
-                visit(first + 2 * self.port_of[to] as usize + 1, bytes / injection);
-            }
+        if let Some(injection) = self.charges.injection
+            && self.node_of[from] != self.node_of[to]
+        {
+            let first = 2 * self.widths.len();
+            visit(first + 2 * self.port_of[from] as usize, bytes / injection);
+            visit(first + 2 * self.port_of[to] as usize + 1, bytes / injection);
         }
     }
 }

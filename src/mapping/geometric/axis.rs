@@ -1,15 +1,14 @@
 //! One dimension of a grid as a graph of its own, and the order of its points.
 //!
 //! The points are a line or a ring. Two of them are neighbours if they are one of certain numbers of steps apart, one
-//! step among them. The edges of a step are all there or all missing. An order is looked for in which this is true: -
-//! In a ring, two points beside each other have more common neighbours than others, unless nearly all points are
+//! step among them. The edges of a step are all there or all missing. An order is looked for in which this is true:
+//!
+//! * In a ring, two points beside each other have more common neighbours than others, unless nearly all points are
 //!   neighbours.
-//! - On a line, one begins at an end and always goes on to the neighbour with the most neighbours that have their
-//! places
-//!   already; of several the one with the fewest others.
-//! - If all or nearly all points are neighbours, the order is that of the heavier edges alone. If these do not tell
-//! it, the
-//!   heaviest edges join points beside each other.
+//! * On a line, one begins at an end and always goes on to the neighbour with the most neighbours that have their
+//!   places already; of several, the one with the fewest others.
+//! * If all or nearly all points are neighbours, the order is that of the heavier edges alone. If these do not tell it,
+//!   the heaviest edges join points beside each other.
 //!
 //! Points of short lines and rings may have the same neighbours. Where this makes no difference to the edges, pairs of
 //! points are exchanged as long as the traffic has fewer steps to go.
