@@ -10,8 +10,7 @@
 //! * Adaptive routing hop by hop: at each point, more bytes go on over the links that have less to carry
 //!   ([`Routing::choose`]). Matrices with very many pairs count with equal shares of all shortest paths.
 //! * Adaptive routing with detours: messages choose between shortest and longer paths one after another, by the loads
-//!   of
-//!   those before them ([`super::detours`]).
+//!   of those before them ([`super::detours`]).
 //!
 //! Limits: nothing waits for anything else, and all traffic of the matrix is sent at the same time.
 
