@@ -4,15 +4,16 @@
 /// Words with at most this distance are taken for misspelt, if most of their letters are right.
 const FARTHEST: usize = 2;
 
-/// A word of at least this length may also be the beginning of the word that was meant, as `--topo`.
-const SHORTEST_BEGINNING: usize = 5;
+/// A word with at least so many letters may also be the beginning of the word that was meant, as `--topo`.
+const SHORTEST_BEGINNING: usize = 3;
 
 /// The word among `known` that is most like `word`; `None` if none is like it.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |name: &str| strsim::osa_distance(word, name);
+    let letters = word.chars().filter(|c| c.is_alphanumeric()).count();
     let is_like = |name: &&str| {
         distance(name) <= FARTHEST && 2 * distance(name) < word.len().max(2)
-            || word.len() >= SHORTEST_BEGINNING && name.starts_with(word)
+            || letters >= SHORTEST_BEGINNING && name.starts_with(word)
     };
     known.into_iter().filter(is_like).min_by_key(|name| distance(name))
 }

@@ -177,6 +177,12 @@ impl Graph {
         self.neighbours(v).iter().copied().zip(self.weights(v).iter().copied())
     }
 
+    /// Every edge once, as `(v, w, weight)` with v < w, in ascending order.
+    pub fn each_edge(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
+        let row = |v: u32| self.arcs(v as usize).map(move |(t, weight)| (v, t, weight));
+        (0..self.vertices() as u32).flat_map(row).filter(|&(v, t, _)| v < t)
+    }
+
     /// Weight of the edge {i, j}, 0 if there is none.
     pub fn weight_between(&self, i: usize, j: usize) -> u64 {
         match self.neighbours(i).binary_search(&(j as u32)) {
@@ -232,6 +238,7 @@ mod tests {
         assert_eq!(g.weight_between(1, 0), 6);
         assert_eq!(g.total_weight(), 6);
         assert_eq!(g.degree(2), 0);
+        assert!(g.each_edge().eq([(0, 1, 6)]));
     }
 
     #[test]

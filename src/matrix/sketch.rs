@@ -6,6 +6,7 @@
 //! standard error of such an estimate is 4 % of the lengths.
 
 use super::Graph;
+use crate::base::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 /// Number of counters: a sketch takes at most a few kilobytes for any number of tasks.
@@ -89,12 +90,9 @@ fn share(own: f64, others: f64, common: f64) -> f64 {
     (1.0 - (common / own) * (common / others)).clamp(0.0, 1.0)
 }
 
-/// A well mixed number for each number (the last steps of SplitMix64).
+/// A well mixed number for each number.
 fn mixed(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    SplitMix64::new(number).next_u64()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 //! Limit: which detours are compared follows from the slots of a pair and from the part, so the loads vary with both by
 //! about 1 %. They do not depend on the numbers of the tasks.
 
+use crate::base::random::SplitMix64;
 use crate::base::sorting::Arrange;
 use crate::topology::Routing;
 
@@ -49,7 +50,7 @@ impl Router<'_> {
         let compared = count.min(COMPARED);
         let mut least = f64::INFINITY;
         for k in 0..compared {
-            let way = (draw as usize % count + k * (count / compared)) % count;
+            let way = ((draw >> 33) as usize % count + k * (count / compared)) % count;
             long.clear();
             self.routing.detour(from, to, way, &mut |link| long.push(link));
             let (found, limit) = (worth(long, short, times), worth(short, long, times));
@@ -100,7 +101,7 @@ pub(crate) fn assign(
             let k = turns[turn] as usize;
             let (from, to, bytes) = flows[k];
             let sent = bytes * part_of;
-            if router.takes_detour(times, (from, to), mixed(from, to, part)) {
+            if router.takes_detour(times, (from, to), draw(from, to, part)) {
                 shares[k] += part_of;
                 router.best.iter().for_each(|&link| times[link] += sent * inverse(link));
             } else {
@@ -128,14 +129,10 @@ fn stride(count: usize) -> usize {
     stride
 }
 
-/// A number that looks random (the last steps of SplitMix64).
-fn mixed(from: usize, to: usize, part: usize) -> u64 {
-    let seed = (from as u64) << 40 ^ (to as u64) << 16 ^ part as u64;
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    // A remainder of a 31-bit number is the same on machines with words of 32 and 64 bits.
-    (z ^ z >> 31) >> 33
+/// A number for a pair in a part.
+fn draw(from: usize, to: usize, part: usize) -> u64 {
+    let state = (from as u64) << 40 ^ (to as u64) << 16 ^ part as u64;
+    SplitMix64::new(state).next_u64()
 }
 
 /// Visits the links of a pair that sends the share `part` of its bytes over detours, with the share of each link.

@@ -26,7 +26,7 @@ pub(crate) const DEVIATIONS: f64 = 2.0;
 /// The fewest and the most rounds in which messages choose their links hop by hop.
 const HOP_ROUNDS: (usize, usize) = (2, 6);
 
-/// Links that all messages look at in all rounds, about. A prediction takes 0.2 s with so many, and a search makes
+/// Links that all messages look at in all rounds, about. A prediction takes 0.6 s with so many, and a search makes
 /// several.
 const MOST_LOOKS: usize = 20_000_000;
 

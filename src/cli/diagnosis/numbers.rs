@@ -22,6 +22,10 @@ pub(in crate::cli) fn wrong_numbers(
     if !matches!(settings.mode, Mode::Auto | Mode::Reorder) {
         return Vec::new();
     }
+    let has_numbers = settings.slots.is_some() || settings.fix.iter().any(|&rank| rank > 0);
+    if !has_numbers {
+        return Vec::new();
+    }
     let parts = LaunchLine::of(found, command).parts;
     let ranks = parts.iter().map(|part| part.ranks).sum::<Option<usize>>();
     let Some(ranks) = ranks else { return Vec::new() };

@@ -25,9 +25,6 @@ const OTHER_VARIABLES: [&str; 9] = [
     "RANKWEAVE_UPDATE_SNAPSHOTS",
 ];
 
-/// The beginning of a variable's name, behind RANKWEAVE_, has at least this length to be taken for the name.
-const SHORTEST: usize = 3;
-
 /// Names and values of environment variables.
 pub(in crate::cli) type Variables = Vec<(String, String)>;
 
@@ -150,9 +147,6 @@ fn unknown_among(names: impl Iterator<Item = String>) -> Vec<(String, Option<&'s
         let own = name.strip_prefix("RANKWEAVE_").unwrap_or(&name);
         let like = nearest(own, known().map(behind));
         let like = like.and_then(|like| known().find(|other| behind(other) == like));
-        // The beginning of a name is enough, as RANKWEAVE_TOPO.
-        let begun = || known().find(|other| own.len() >= SHORTEST && other.starts_with(&name));
-        let like = like.or_else(begun);
         (name, like)
     };
     unknown.into_iter().map(with_nearest).collect()

@@ -138,11 +138,8 @@ impl Groups {
     /// The affinity of the groups.
     pub(super) fn graph(&self, graph: &Graph) -> Graph {
         let group = |task: u32| self.of_task[task as usize];
-        let edges: Vec<(u32, u32, u64)> = (0..graph.vertices() as u32)
-            .flat_map(|v| graph.arcs(v as usize).map(move |(t, w)| (v, t, w)))
-            .filter(|&(v, t, _)| v < t)
-            .map(|(v, t, w)| (group(v), group(t), w))
-            .collect();
+        let edges: Vec<(u32, u32, u64)> =
+            graph.each_edge().map(|(v, t, w)| (group(v), group(t), w)).collect();
         Graph::from_edges(self.loads.len(), &edges)
     }
 }

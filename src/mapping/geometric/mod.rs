@@ -4,6 +4,8 @@
 mod axis;
 mod axis_edges;
 mod boxes;
+#[cfg(test)]
+mod changed_edges;
 mod detect;
 mod embed;
 mod folding;

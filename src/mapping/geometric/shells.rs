@@ -161,10 +161,7 @@ mod tests {
         }
         // A grid with one edge more, one edge less, and with a point less.
         let grid = pattern("stencil:5x6").unwrap();
-        let edges: Vec<(u32, u32, u64)> = (0..30u32)
-            .flat_map(|v| grid.arcs(v as usize).map(move |(t, w)| (v, t, w)))
-            .filter(|&(v, t, _)| v < t)
-            .collect();
+        let edges: Vec<(u32, u32, u64)> = grid.each_edge().collect();
         let refused = |n, edges: &[(u32, u32, u64)]| {
             assert_eq!(grid_from_first(&renumbered(&Graph::from_edges(n, edges))), None);
         };

@@ -62,7 +62,24 @@ impl Routing for MinimalPaths<'_> {
         if halves.is_empty() {
             return self.chosen_box(from, &legs, points, times, visit);
         }
-        // The points that messages reach with the same number of hops.
+        self.chosen_by_layers(from, to, times, visit);
+    }
+}
+
+/// How much messages prefer a link, where the link of that point with the least to carry takes the time `least`.
+fn preference(time: f64, least: f64) -> f64 {
+    if time > 0.0 { (least / time).powi(PREFERENCE) } else { 1.0 }
+}
+
+impl MinimalPaths<'_> {
+    /// [`Routing::choose`] for all pairs: the points that messages reach with the same number of hops.
+    fn chosen_by_layers(
+        &self,
+        from: usize,
+        to: usize,
+        times: &[f64],
+        visit: &mut dyn FnMut(usize, f64),
+    ) {
         let mut here = vec![(from, 1.0)];
         let mut links = Vec::new();
         while here.first().is_some_and(|&(slot, _)| slot != to) {
@@ -71,10 +88,7 @@ impl Routing for MinimalPaths<'_> {
                 self.closer(slot, to, &mut links);
                 let least =
                     links.iter().map(|&(link, _)| times[link]).fold(f64::INFINITY, f64::min);
-                let weight = |link: usize| match times[link] > 0.0 {
-                    true => (least / times[link]).powi(PREFERENCE),
-                    false => 1.0,
-                };
+                let weight = |link: usize| preference(times[link], least);
                 let sum: f64 = links.iter().map(|&(link, _)| weight(link)).sum();
                 for &(link, other) in &links {
                     let part = share * weight(link) / sum;
@@ -91,9 +105,7 @@ impl Routing for MinimalPaths<'_> {
             here = next;
         }
     }
-}
 
-impl MinimalPaths<'_> {
     /// The ways in all dimensions in which two slots differ. Behind them, the indices of those that are equally long in
     /// both directions, and of which the upward one is given.
     fn legs(&self, from: usize, to: usize) -> (Vec<Leg>, Vec<usize>) {
@@ -135,15 +147,14 @@ impl MinimalPaths<'_> {
             let open = || legs.iter().zip(&done).filter(|(leg, done)| leg.steps > **done);
             let time = |leg: &Leg| times[self.0.link(slot, leg.dimension, leg.up)];
             let least = open().map(|(leg, _)| time(leg)).fold(f64::INFINITY, f64::min);
-            let weight = |time: f64| if time > 0.0 { (least / time).powi(PREFERENCE) } else { 1.0 };
-            let sum: f64 = open().map(|(leg, _)| weight(time(leg))).sum();
+            let sum: f64 = open().map(|(leg, _)| preference(time(leg), least)).sum();
             let mut stride = points;
             for (leg, &done) in legs.iter().zip(&done) {
                 stride /= leg.steps + 1;
                 if leg.steps == done {
                     continue;
                 }
-                let part = share * weight(time(leg)) / sum;
+                let part = share * preference(time(leg), least) / sum;
                 if part > 0.0 {
                     visit(self.0.link(slot, leg.dimension, leg.up), part);
                     shares[point + stride] += part;
@@ -253,6 +264,40 @@ impl MinimalPaths<'_> {
                 }
                 left += *done;
                 *done = 0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::random::SplitMix64;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Both ways to walk from one slot to another give every link the same share.
+        #[test]
+        fn a_box_is_walked_through_as_by_layers(
+            dims in prop::collection::vec(1usize..7, 1..5), wraps in any::<bool>(), seed in any::<u64>())
+        {
+            let grid = if wraps { Grid::torus(&dims) } else { Grid::mesh(&dims) };
+            let (grid, mut random) = (grid.unwrap(), SplitMix64::new(seed));
+            let slots: usize = dims.iter().product();
+            let (from, to) = (random.below_wide(slots), random.below_wide(slots));
+            let links = 2 * slots * dims.len();
+            // Some links carry nothing.
+            let times: Vec<f64> =
+                (0..links).map(|_| random.below_wide(4) as f64 * random.unit()).collect();
+            let paths = MinimalPaths(&grid);
+            let (legs, halves) = paths.legs(from, to);
+            let points = legs.iter().map(|leg| leg.steps + 1).product::<usize>();
+            prop_assume!(halves.is_empty() && points <= MOST_CHOOSING);
+            let mut shares = [vec![0.0; links], vec![0.0; links]];
+            paths.chosen_box(from, &legs, points, &times, &mut |link, share| shares[0][link] += share);
+            paths.chosen_by_layers(from, to, &times, &mut |link, share| shares[1][link] += share);
+            for (a, b) in shares[0].iter().zip(&shares[1]) {
+                prop_assert!((a - b).abs() < 1e-9, "{} {}", a, b);
             }
         }
     }
