@@ -10,6 +10,7 @@ mod comm_matrix;
 mod graph;
 mod grid_pattern;
 pub mod moved_edges;
+mod program_patterns;
 mod sketch;
 mod sparse;
 pub mod synthetic;

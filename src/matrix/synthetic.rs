@@ -6,13 +6,23 @@
 //! one end of so many of the edges to any task, and `,near=PERCENT` to a neighbour of that end. On the patterns that
 //! are stencils, `,periodic=1` makes the dimensions rings, and `,along=3:1` multiplies the weights along each
 //! dimension. `,steps=8:1` gives the weights of one step, two steps and so on of `star`.
+//!
+//! `+` joins patterns that run side by side, as the programs of a coupled simulation do: `stencil:16x16+torus:8x8` has 320
+//! tasks, those of the first pattern first. Each pattern has its own seed, rings and weights. `,couple=WEIGHT` after the
+//! last one makes each pattern exchange data with the next one: each task of the larger one does with the task that is
+//! as far along in the other.
 
 use super::Graph;
 use super::grid_pattern::{GridPattern, Stencil};
 use super::moved_edges::{MovedTo, with_moved_edges};
+use super::program_patterns::{
+    Edges, all_pairs_on_lines, attachment, butterfly, cells, conjugate_gradient, geometric,
+    multipartition, wavefront,
+};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::permutation::identity;
 use crate::base::random::SplitMix64;
+use std::ops::Range;
 
 /// The patterns: name, form of the text after the colon, meaning.
 pub const PATTERNS: [(&str, &str, &str); 15] = [
@@ -39,10 +49,13 @@ pub const PATTERNS: [(&str, &str, &str); 15] = [
 
 /// What to write after a pattern.
 const OPTIONS: &str = "use seed=N, shuffle=N, far=PERCENT or near=PERCENT, for stencils also periodic=1 or \
-     along=W:W, and for star also steps=W:W";
+     along=W:W, for star also steps=W:W, and after the last of several patterns couple=WEIGHT";
 
 /// Most steps along an axis.
 const MOST_STEPS: usize = 16;
+
+/// Most sides of a grid. A stencil with diagonals has 3 to the power of the sides as many neighbours.
+const MOST_SIDES: usize = 8;
 
 /// What follows a pattern.
 #[derive(Default)]
@@ -53,6 +66,7 @@ struct Options {
     periodic: Option<bool>,
     along: Option<Vec<u64>>,
     steps: Option<Vec<u64>>,
+    couple: Option<u64>,
 }
 
 impl Options {
@@ -70,6 +84,10 @@ impl Options {
             Some(("periodic", "1")) => self.periodic = Some(true),
             Some(("along", v)) => self.along = Some(weights(v).ok_or_else(|| bad(no_weights(v)))?),
             Some(("steps", v)) => self.steps = Some(weights(v).ok_or_else(|| bad(no_weights(v)))?),
+            Some(("couple", v)) => match weights(v).as_deref() {
+                Some(&[weight]) => self.couple = Some(weight),
+                _ => return Err(bad(format!("'{v}' is no weight from 1 to 1000000"))),
+            },
             Some(("far", v)) => self.moves.push((share(v)?, MovedTo::Anywhere)),
             Some(("near", v)) => self.moves.push((share(v)?, MovedTo::Neighbour)),
             _ => return Err(bad(format!("unknown option '{option}'")).advise(OPTIONS)),
@@ -83,29 +101,89 @@ impl Options {
 /// Errors: unknown pattern, sizes or options that the pattern does not take.
 pub fn pattern(text: &str) -> Result<Graph> {
     let bad = |what: String| Error::new(ErrorKind::Usage, what).at(format!("pattern '{text}'"));
-    let mut parts = text.split(',');
-    let head = parts.next().unwrap_or_default();
+    let parts: Vec<&str> = text.split('+').collect();
+    let sizes = parts.iter().map(|part| dimensions(part.split(',').next().unwrap_or(part), &bad));
+    let sizes = sizes.collect::<Result<Vec<Vec<usize>>>>()?;
+    let mut starts = vec![0usize];
+    for dims in &sizes {
+        let end = starts.last().copied().unwrap_or(0) + dims.iter().product::<usize>();
+        starts.push(end);
+        if u32::try_from(end).is_err() {
+            return Err(bad("there are 2^32 tasks or more".into()).advise("use fewer tasks"));
+        }
+    }
+    let (mut edges, mut all) = (Edges::new(), Options::default());
+    for (k, (part, dims)) in parts.iter().zip(&sizes).enumerate() {
+        let (head, options) = part.split_once(',').map_or((*part, None), |(h, o)| (h, Some(o)));
+        let mut own = Options::default();
+        options.into_iter().flat_map(|o| o.split(',')).try_for_each(|o| own.add(o, &bad))?;
+        if k + 1 < parts.len() && (own.shuffle.is_some() || !own.moves.is_empty()) {
+            return Err(bad("shuffle, far and near come after the last pattern".into()));
+        }
+        if own.couple.is_some() && (k == 0 || k + 1 < parts.len()) {
+            return Err(bad("couple comes after the last of several patterns".into()));
+        }
+        let of_part = one_pattern(head, dims, &own, &bad)?;
+        let from = starts[k] as u32;
+        edges.extend(of_part.into_iter().map(|(a, b, w)| (a + from, b + from, w)));
+        all = own;
+    }
+    if let Some(weight) = all.couple {
+        for (a, b) in starts.windows(2).zip(starts[1..].windows(2)) {
+            couple((a[0]..a[1], b[0]..b[1]), weight, &mut edges);
+        }
+    }
+    let n = starts.last().copied().unwrap_or(0);
+    let seed = all.seed.unwrap_or(1);
+    let shuffled = match all.shuffle {
+        Some(s) => renumber(n, edges, s),
+        None => edges,
+    };
+    let moved = |graph: Graph, (share, to)| with_moved_edges(&graph, share, to, seed);
+    Ok(all.moves.into_iter().fold(Graph::from_edges(n, &shuffled), moved))
+}
+
+/// Joins each task of the larger of two patterns with the task that is as far along in the other one.
+fn couple((first, second): (Range<usize>, Range<usize>), weight: u64, edges: &mut Edges) {
+    let (large, small) =
+        if first.len() >= second.len() { (first, second) } else { (second, first) };
+    for (k, task) in large.clone().enumerate() {
+        edges.push((task as u32, (small.start + k * small.len() / large.len()) as u32, weight));
+    }
+}
+
+/// The sides in the text of a single pattern. `bad` makes an error of what is wrong.
+fn dimensions(head: &str, bad: &impl Fn(String) -> Error) -> Result<Vec<usize>> {
+    let size = head.split_once(':').map_or("", |(_, size)| size);
+    let wrong = |what: String| bad(what).advise("give a size such as 1024 or 8x8x8");
+    let sides = size.split('x').map(|d| d.parse().ok().filter(|&d| d > 0));
+    let product = |dims: &Vec<u32>| dims.iter().try_fold(1u32, |a, &b| a.checked_mul(b)).is_some();
+    let sides = sides.collect::<Option<Vec<u32>>>().filter(product);
+    let sides = sides.ok_or_else(|| wrong(format!("'{size}' is not a size")))?;
+    if sides.len() > MOST_SIDES {
+        return Err(wrong(format!("'{size}' has more than {MOST_SIDES} sides")));
+    }
+    Ok(sides.into_iter().map(|d| d as usize).collect())
+}
+
+/// The edges of a single pattern. `bad` makes an error of what is wrong.
+fn one_pattern(
+    head: &str,
+    dims: &[usize],
+    options: &Options,
+    bad: &impl Fn(String) -> Error,
+) -> Result<Edges> {
     let (name, size) = head.split_once(':').unwrap_or((head, ""));
-    let mut options = Options::default();
-    parts.try_for_each(|option| options.add(option, &bad))?;
     let seed = options.seed.unwrap_or(1);
-    let dims: Vec<usize> = size
-        .split('x')
-        .map(|d| d.parse().ok().filter(|&d| d > 0))
-        .collect::<Option<_>>()
-        .filter(|d: &Vec<usize>| d.iter().try_fold(1u32, |a, &b| a.checked_mul(b as u32)).is_some())
-        .ok_or_else(|| {
-            bad(format!("'{size}' is not a size")).advise("give a size such as 1024 or 8x8x8")
-        })?;
     let n: usize = dims.iter().product();
     let one = |ok: bool, want: &str| match ok && dims.len() == 1 {
         true => Ok(()),
         false => Err(bad(format!("{name} takes {want}, not '{size}'"))),
     };
-    let grid = grid(name, &dims, &options).map_err(|what| bad(what).advise(OPTIONS))?;
+    let grid = grid(name, dims, options).map_err(|what| bad(what).advise(OPTIONS))?;
     let edges = match name {
         _ if grid.is_some() => grid.unwrap_or_default(),
-        "lines" => all_pairs_on_lines(&dims),
+        "lines" => all_pairs_on_lines(dims),
         "rgg" => one(true, "a number").map(|()| geometric(n, seed))?,
         "spmv" => one(true, "a number").map(|()| cells(n, seed))?,
         "fft" => one(n.is_power_of_two(), "a power of two").map(|()| butterfly(n))?,
@@ -120,12 +198,7 @@ pub fn pattern(text: &str) -> Result<Graph> {
             );
         }
     };
-    let shuffled = match options.shuffle {
-        Some(s) => renumber(n, edges, s),
-        None => edges,
-    };
-    let moved = |graph: Graph, (share, to)| with_moved_edges(&graph, share, to, seed);
-    Ok(options.moves.into_iter().fold(Graph::from_edges(n, &shuffled), moved))
+    Ok(edges)
 }
 
 /// The edges of a pattern that is a stencil; `None` if it is none. An error tells what is wrong with the options.
@@ -170,8 +243,6 @@ fn no_weights(text: &str) -> String {
     format!("'{text}' is no list of up to {MOST_STEPS} weights from 1 to 1000000, such as 8:1")
 }
 
-type Edges = Vec<(u32, u32, u64)>;
-
 /// A random permutation of 0 … n − 1.
 fn permutation(random: &mut SplitMix64, n: usize) -> Vec<u32> {
     let mut p = identity(n);
@@ -184,178 +255,6 @@ fn permutation(random: &mut SplitMix64, n: usize) -> Vec<u32> {
 fn renumber(n: usize, edges: Edges, seed: u64) -> Edges {
     let p = permutation(&mut SplitMix64::new(seed ^ 0xabcd), n);
     edges.into_iter().map(|(a, b, w)| (p[a as usize], p[b as usize], w)).collect()
-}
-
-/// All pairs of points on a line of a grid. The weight is 1000 over the points of the line, so a task has about as much
-/// traffic along each dimension. The last dimension varies fastest.
-fn all_pairs_on_lines(dims: &[usize]) -> Edges {
-    let n: usize = dims.iter().product();
-    let (mut edges, mut stride) = (Vec::new(), n);
-    for &len in dims {
-        stride /= len;
-        let weight = (1000 / len as u64).max(1);
-        for v in 0..n {
-            let after = len - 1 - v / stride % len;
-            let others = (1..=after).map(|k| (v as u32, (v + k * stride) as u32, weight));
-            edges.extend(others);
-        }
-    }
-    edges
-}
-
-/// `n` random points `(x, y)` of the unit square, the points of each bucket of a grid over it, and the
-/// number of buckets along a side.
-fn buckets(n: usize, random: &mut SplitMix64) -> (Vec<(f64, f64)>, Vec<Vec<u32>>, usize) {
-    let side = ((n as f64 / 2.0).sqrt().floor() as usize).max(1);
-    let points: Vec<(f64, f64)> = (0..n).map(|_| (random.unit(), random.unit())).collect();
-    let mut grid = vec![Vec::new(); side * side];
-    for (i, &(x, y)) in points.iter().enumerate() {
-        grid[(y * side as f64) as usize * side + (x * side as f64) as usize].push(i as u32);
-    }
-    (points, grid, side)
-}
-
-fn around(cell: usize, side: usize, reach: usize) -> impl Iterator<Item = usize> {
-    let (cx, cy) = (cell % side, cell / side);
-    let span = move |c: usize| c.saturating_sub(reach)..(c + reach + 1).min(side);
-    span(cy).flat_map(move |y| span(cx).map(move |x| y * side + x))
-}
-
-fn geometric(n: usize, seed: u64) -> Edges {
-    let mut random = SplitMix64::new(seed ^ 0x0072_6767);
-    let radius = (8.0 / (std::f64::consts::PI * n as f64)).sqrt();
-    let (points, grid, side) = buckets(n, &mut random);
-    let reach = (radius * side as f64).ceil() as usize;
-    let mut edges = Vec::new();
-    for cell in 0..grid.len() {
-        for &i in &grid[cell] {
-            let (x, y) = points[i as usize];
-            for &j in around(cell, side, reach).flat_map(|c| &grid[c]) {
-                let (u, v) = points[j as usize];
-                if i < j && (x - u).powi(2) + (y - v).powi(2) < radius * radius {
-                    edges.push((i, j, 1));
-                }
-            }
-        }
-    }
-    edges
-}
-
-/// Every point of a fine grid belongs to the task whose random point is nearest. Two tasks whose areas share a
-/// boundary exchange messages in proportion to the length of the boundary.
-fn cells(n: usize, seed: u64) -> Edges {
-    let mut random = SplitMix64::new(seed ^ 0x7370_6d76);
-    let (points, grid, side) = buckets(n, &mut random);
-    let fine = ((n * 64) as f64).sqrt().ceil() as usize;
-    let nearest = |fx: usize, fy: usize| -> u32 {
-        let (x, y) = ((fx as f64 + 0.5) / fine as f64, (fy as f64 + 0.5) / fine as f64);
-        let cell = (y * side as f64) as usize * side + (x * side as f64) as usize;
-        for reach in 1..=side {
-            let found = around(cell, side, reach)
-                .flat_map(|c| &grid[c])
-                .map(|&i| {
-                    let (u, v) = points[i as usize];
-                    ((x - u).powi(2) + (y - v).powi(2), i)
-                })
-                .min_by(|a, b| a.0.total_cmp(&b.0));
-            if let Some((d, i)) = found
-                && (d.sqrt() <= reach as f64 / side as f64 / 2.0 || reach == side)
-            {
-                return i;
-            }
-        }
-        0
-    };
-    let owner: Vec<u32> = (0..fine * fine).map(|k| nearest(k % fine, k / fine)).collect();
-    let mut edges = Vec::new();
-    for (k, &here) in owner.iter().enumerate() {
-        let (fx, fy) = (k % fine, k / fine);
-        for (x, y) in [(fx + 1, fy), (fx, fy + 1)] {
-            if x < fine && y < fine && owner[y * fine + x] != here {
-                edges.push((here, owner[y * fine + x], 8));
-            }
-        }
-    }
-    edges
-}
-
-fn butterfly(n: usize) -> Edges {
-    let strides = (0..usize::BITS).map(|k| 1usize << k).take_while(|&s| s < n);
-    strides
-        .flat_map(|s| {
-            (0..n).filter(move |v| v & s == 0).map(move |v| (v as u32, (v ^ s) as u32, 1))
-        })
-        .collect()
-}
-
-/// NAS BT (and SP) 3.4: neighbours in x, y and along the diagonal of a square torus.
-fn multipartition(n: usize) -> Edges {
-    let side = n.isqrt();
-    let at = |x: usize, y: usize| ((y % side) * side + x % side) as u32;
-    let others = |x, y| [at(x + 1, y), at(x, y + 1), at(x + side - 1, y + 1)];
-    (0..n as u32)
-        .flat_map(|v| others(v as usize % side, v as usize / side).map(|other| (v, other, 10)))
-        .collect()
-}
-
-/// NAS CG 3.4: sums within a row by recursive doubling, then the exchange with the transpose.
-fn conjugate_gradient(n: usize) -> Edges {
-    let log = n.trailing_zeros();
-    let rows = 1usize << (log / 2);
-    let cols = n / rows;
-    let mut edges = Vec::new();
-    for me in 0..n {
-        let (row, col) = (me / cols, me % cols);
-        for k in 0..cols.trailing_zeros() {
-            let other = row * cols + (col ^ (1 << k));
-            if me < other {
-                edges.push((me as u32, other as u32, 10));
-            }
-        }
-        let transpose = if rows == cols {
-            col * cols + row
-        } else {
-            2 * ((me / 2 % rows) * rows + me / 2 / rows) + me % 2
-        };
-        if me < transpose {
-            edges.push((me as u32, transpose as u32, 20));
-        }
-    }
-    edges
-}
-
-/// NAS LU 3.4: pipelined sweeps over a 2-D mesh, columns at most twice the rows.
-fn wavefront(n: usize) -> Edges {
-    let rows = 1usize << (n.trailing_zeros() / 2);
-    let cols = n / rows;
-    let mut edges = Vec::new();
-    for me in 0..n {
-        if me % cols + 1 < cols {
-            edges.push((me as u32, me as u32 + 1, 10));
-        }
-        if me / cols + 1 < rows {
-            edges.push((me as u32, (me + cols) as u32, 10 * cols as u64 / rows as u64));
-        }
-    }
-    edges
-}
-
-/// Barabási and Albert 1999.
-fn attachment(n: usize, seed: u64) -> Edges {
-    let mut random = SplitMix64::new(seed ^ 0x0070_6f77);
-    let mut ends: Vec<u32> = vec![0];
-    let mut edges = Vec::new();
-    for v in 1..n as u32 {
-        for _ in 0..4 {
-            let other = ends[random.below_wide(ends.len())];
-            if other != v {
-                edges.push((v, other, 1 + random.below_wide(16) as u64));
-                ends.push(other);
-            }
-        }
-        ends.extend([v; 4]);
-    }
-    edges
 }
 
 #[cfg(test)]
@@ -401,6 +300,17 @@ mod tests {
     }
 
     #[test]
+    fn patterns_run_side_by_side() {
+        let both = pattern("stencil:4x4,along=9:9+torus:2x4,couple=3").unwrap();
+        assert_eq!((both.vertices(), both.edges()), (24, 24 + 12 + 16));
+        assert_eq!(both.total_weight(), 24 * 9 + 12 + 16 * 3);
+        let partners: Vec<u32> = both.arcs(16).map(|(t, _)| t).filter(|&t| t < 16).collect();
+        assert_eq!(partners, [0, 1]);
+        let three = pattern("rgg:8+rgg:8,seed=2+rgg:16,couple=1,shuffle=2").unwrap();
+        assert_eq!(three.vertices(), 32);
+    }
+
+    #[test]
     fn wrong_pattern_texts_are_refused() {
         for text in [
             "",
@@ -423,6 +333,15 @@ mod tests {
             "star:8x8,steps=8:0",
             "star:8x8,steps=1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1",
             "star:8x8,along=2:x",
+            "rgg:8+",
+            "rgg:8,couple=1",
+            "rgg:8,couple=1+rgg:8",
+            "rgg:8+rgg:8,couple=0",
+            "rgg:8+rgg:8,couple=1:2",
+            "rgg:8,shuffle=1+rgg:8",
+            "rgg:4000000000+rgg:4000000000",
+            "stencil:4294967297",
+            "moore:2x2x2x2x2x2x2x2x2",
         ] {
             assert_eq!(pattern(text).unwrap_err().kind(), ErrorKind::Usage, "{text}");
         }

@@ -53,6 +53,7 @@ mod tree;
 mod tree_network;
 mod tree_shape;
 mod ultrametric;
+mod uplinks;
 mod with_rails;
 mod xml;
 

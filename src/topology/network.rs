@@ -56,9 +56,12 @@ impl Default for Charges {
     }
 }
 
-/// Whether a number can be the bandwidth of a link.
+/// The numbers that can be bandwidths, in words for errors.
+pub(super) const BANDWIDTHS: &str = "a number from 1e-30 to 1e30";
+
+/// Whether a number can be the bandwidth of a link. Times would be infinite or zero beyond these limits.
 pub(super) fn is_bandwidth(number: f64) -> bool {
-    number > 0.0 && number.is_finite()
+    (1e-30..=1e30).contains(&number)
 }
 
 /// The exact number of links; [`Network::links`] is only the bound of their numbers.

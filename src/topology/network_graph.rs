@@ -7,7 +7,8 @@
 //! A row is computed at its first use and kept, up to [`ROW_BYTES`] in all. After that, only a few more
 //! rows are kept and replaced in turn, so that a huge network costs time instead of memory.
 
-use super::network::is_bandwidth;
+use super::network::{BANDWIDTHS, is_bandwidth};
+use super::uplinks::with_uplinks;
 use super::{Network, Topology, Tree, ultrametric};
 use crate::base::compressed_rows;
 use crate::base::countdown::take_one;
@@ -80,7 +81,8 @@ impl NetworkGraph {
         // Slots of one switch are a group, and so are twins. A slot may itself be the switch of others.
         let group = |&(anchor, out): &(u32, u16)| anchor + u32::from(out == 0) * vertices as u32;
         let switch: Vec<u32> = graph.anchor.iter().map(group).collect();
-        graph.tree = ultrametric::tree_of(&graph, &switch);
+        let tree = ultrametric::tree_of(&graph, &switch);
+        graph.tree = tree.map(|tree| with_uplinks(tree, &graph));
         Ok(graph)
     }
 
@@ -110,8 +112,7 @@ impl NetworkGraph {
             }
             if !is_bandwidth(bandwidth) {
                 return bad(format!(
-                    "the link {a}–{b} has the bandwidth {bandwidth}, which is not a \
-                                    positive number"
+                    "the link {a}–{b} has the bandwidth {bandwidth}, which is not {BANDWIDTHS}"
                 ));
             }
             if a != b {
@@ -221,6 +222,12 @@ impl NetworkGraph {
             let links = links.map(move |(&other, &bandwidth)| (vertex as u32, other, bandwidth));
             links.filter(|&(a, b, _)| a < b)
         })
+    }
+
+    /// The vertices that a vertex is linked to, with the bandwidths.
+    pub(super) fn links_around(&self, vertex: usize) -> impl Iterator<Item = (usize, f64)> {
+        let bandwidths = &self.bandwidths[self.offsets[vertex]..];
+        self.around(vertex).iter().zip(bandwidths).map(|(&other, &b)| (other as usize, b))
     }
 
     pub(super) fn around(&self, vertex: usize) -> &[u32] {

@@ -9,6 +9,7 @@
 //! On large graphs this takes several seconds. Grids without rings and diagonals are recognised faster by `shells`, which
 //! is tried first.
 
+use super::joined::Joined;
 use super::shape::GridShape;
 use super::shells::grid_from_first;
 use super::skeleton::{Lists, skeleton};
@@ -91,27 +92,6 @@ fn detect_in(lists: &Lists) -> Option<GridShape> {
     is_grid(&axes, &shape).then_some(shape)
 }
 
-struct Union(Vec<u32>);
-
-impl Union {
-    fn new(n: usize) -> Self {
-        Union((0..n as u32).collect())
-    }
-
-    fn find(&mut self, mut x: u32) -> u32 {
-        while self.0[x as usize] != x {
-            self.0[x as usize] = self.0[self.0[x as usize] as usize];
-            x = self.0[x as usize];
-        }
-        x
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.find(a), self.find(b));
-        self.0[a.max(b) as usize] = a.min(b);
-    }
-}
-
 /// The dimension of every arc and the number of dimensions.
 fn classify(lists: &Lists) -> Option<(Vec<u8>, usize)> {
     const MAX_DIMENSIONS: usize = 32;
@@ -119,7 +99,7 @@ fn classify(lists: &Lists) -> Option<(Vec<u8>, usize)> {
     let arc = |v: usize, t: u32| -> Option<u32> {
         lists.of(v).binary_search(&t).ok().map(|i| lists.offsets[v] + i as u32)
     };
-    let mut union = Union::new(lists.targets.len());
+    let mut union = Joined::new(lists.targets.len());
     for v in 0..n {
         let row = lists.of(v);
         if row.len() > 2 * MAX_DIMENSIONS {
@@ -143,7 +123,7 @@ fn classify(lists: &Lists) -> Option<(Vec<u8>, usize)> {
     let mut number = std::collections::BTreeMap::new();
     let mut dimension = Vec::with_capacity(lists.targets.len());
     for a in 0..lists.targets.len() as u32 {
-        let root = union.find(a);
+        let root = union.root(a);
         let next = number.len();
         let k = *number.entry(root).or_insert(next);
         if k >= MAX_DIMENSIONS {
@@ -177,7 +157,7 @@ fn corner(lists: &Lists, v: u32, x: usize, y: usize) -> Option<Option<u32>> {
 /// every vertex.
 fn layers(lists: &Lists, dimension_of_arc: &[u8], k: usize) -> Option<(usize, bool, Vec<u32>)> {
     let n = lists.len();
-    let mut union = Union::new(n);
+    let mut union = Joined::new(n);
     let arcs = |v: usize| (lists.offsets[v] as usize..).zip(lists.of(v));
     for v in 0..n {
         for (a, &t) in arcs(v) {
@@ -190,7 +170,7 @@ fn layers(lists: &Lists, dimension_of_arc: &[u8], k: usize) -> Option<(usize, bo
     let mut count = 0u32;
     let mut layer = vec![0u32; n];
     for (v, layer) in layer.iter_mut().enumerate() {
-        let root = union.find(v as u32) as usize;
+        let root = union.root(v as u32) as usize;
         if id[root] == u32::MAX {
             id[root] = count;
             count += 1;

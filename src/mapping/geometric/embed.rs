@@ -4,8 +4,9 @@
 //! through several dimensions whose lengths multiply to its own length, one line forwards and the next one
 //! backwards. A ring of four is a square, and so counts as two dimensions of two. An 8×8 mesh therefore fits
 //! into a 4×4×4 torus with all neighbours adjacent. A ring of tasks may also run through lines of slots if one of
-//! them has an even length: it leaves the first column free, and comes back along it. Limit: rings of tasks
-//! through several odd dimensions are not embedded.
+//! them has an even length: it leaves the first column free, and comes back along it. Through several odd rings, a ring of
+//! tasks winds: it goes around all but one step of one ring, one step along the others, and so on. Limit: rings of tasks
+//! through several odd dimensions are not embedded if one of these is no ring.
 
 use super::GridShape;
 use crate::base::sorting::Arrange;
@@ -58,6 +59,10 @@ pub(crate) fn place_on_grid(shape: &GridShape, machine: &Grid) -> Option<Vec<u32
             point.fill(0);
             for (k, snake) in chosen.iter().enumerate() {
                 let mut index = shape.coordinates[k][v] as usize;
+                if shape.wrap[k] && winds(snake) {
+                    wind(index, snake, &mut point);
+                    continue;
+                }
                 if shape.wrap[k] {
                     index = on_cycle(index, snake);
                 }
@@ -147,7 +152,8 @@ fn same(a: Axis, b: Axis) -> bool {
 }
 
 /// A line runs through any axes. A ring needs one axis that is a ring, or several axes of which the outermost is
-/// even. Outermost axes that are rings or of length two come first: there a snake comes back by itself.
+/// even, or several odd rings, the longest first. Outermost axes that are rings or of length two come first: there a snake
+/// comes back by itself.
 fn closes(mut snake: Vec<Axis>, ring: bool) -> Option<Vec<Axis>> {
     if !ring {
         return Some(snake);
@@ -157,9 +163,43 @@ fn closes(mut snake: Vec<Axis>, ring: bool) -> Option<Vec<Axis>> {
     }
     let even = |a: &Axis| a.length.is_multiple_of(2);
     let outer = snake.iter().position(|a| even(a) && comes_back(*a));
-    let outer = outer.or_else(|| snake.iter().position(even))?;
-    snake.swap(0, outer);
-    Some(snake)
+    if let Some(outer) = outer.or_else(|| snake.iter().position(even)) {
+        snake.swap(0, outer);
+        return Some(snake);
+    }
+    snake.arrange_by_key(|a| std::cmp::Reverse(a.length));
+    winds(&snake).then_some(snake)
+}
+
+/// True for several axes that are odd rings.
+fn winds(axes: &[Axis]) -> bool {
+    axes.len() > 1 && axes.iter().all(|a| a.wrap && a.length % 2 == 1)
+}
+
+/// Sets the coordinates of the task number `index` of a ring that winds through odd rings, none of which is longer than the
+/// first one.
+///
+/// The rings before the last one are a ring of rows already. The task goes around the last ring in each row, forwards in the
+/// first rows and backwards in all others, and stops one step before the column in which it began. After all rows it must be in
+/// the first column again, which tells how many rows are forwards: as there are at least as many rows as columns, and the number
+/// of columns is odd, there always is such a number.
+fn wind(mut index: usize, rings: &[Axis], point: &mut [u32]) {
+    for (k, ring) in rings.iter().enumerate().skip(1).rev() {
+        let (rows, columns) = (rings[..k].iter().map(|a| a.length).product::<usize>(), ring.length);
+        let (row, step) = (index / columns, index % columns);
+        let closes =
+            |&forwards: &usize| (columns * rows + 2 * forwards - rows).is_multiple_of(columns);
+        let forwards = (0..=rows).find(closes).unwrap_or(0);
+        // Each row forwards begins one column before the last one, and each row backwards one column after it.
+        let before = row.min(forwards);
+        let begin = columns * rows + (row - before) - before;
+        let column = if row < forwards { begin + step } else { begin + columns - step };
+        point[ring.dimension] = (column % columns) as u32;
+        index = row;
+    }
+    if let Some(first) = rings.first() {
+        point[first.dimension] = index as u32;
+    }
 }
 
 /// True if the ends of an even axis are neighbours.
@@ -216,6 +256,9 @@ mod tests {
             ("torus:64x3", Grid::new(&[8, 8, 3], &[false, false, true])),
             ("torus:20x7", Grid::new(&[5, 4, 7], &[false, false, true])),
             ("torus:72x5", Grid::new(&[6, 4, 3, 5], &[false, false, false, true])),
+            ("torus:15x15", Grid::torus(&[3, 5, 3, 5])),
+            ("torus:105x5", Grid::torus(&[3, 7, 5, 5])),
+            ("torus:27x25", Grid::torus(&[3, 5, 3, 3, 5])),
         ] {
             let (graph, machine) =
                 (pattern(&format!("{text},shuffle=2")).unwrap(), machine.unwrap());

@@ -153,7 +153,7 @@ fn by_tabu(
 
 /// The best of the candidates after local search, with its cost, which is not computed if there is nothing to
 /// compare.
-fn refined(
+pub(super) fn refined(
     prepared: &Prepared<'_, '_>,
     candidates: Vec<Candidate>,
     effort: &Effort,

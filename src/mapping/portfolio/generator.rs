@@ -3,7 +3,7 @@
 use super::candidate::{Candidate, Origin};
 use super::{Effort, Metric};
 use crate::mapping::engine::Prepared;
-use crate::mapping::geometric::{Recognised, recognise};
+use crate::mapping::geometric::{Part, Recognised, recognise};
 use crate::mapping::{Budget, Preset};
 
 /// A source of candidates. [`super::generators::GIVEN_ORDER`] is the template for a new one.
@@ -31,6 +31,8 @@ pub(super) struct Offers<'a, 'p, 'q> {
     pub(super) list: Vec<Candidate>,
     /// The candidate made from lines, if there is one, where it was asked for. It does not depend on the preset.
     pub(super) by_lines: Option<Option<Candidate>>,
+    /// The grids that the tasks form, if they form several, where they were asked for.
+    pub(super) parts: Option<Option<Vec<Part>>>,
     /// The candidate made from the stencil alone. It comes last in the list of candidates.
     pub(super) by_stencil: Option<Candidate>,
 }
@@ -47,6 +49,7 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
             effort: effort(prepared, preset),
             list: Vec::new(),
             by_lines: None,
+            parts: None,
             by_stencil: None,
         }
     }
@@ -81,6 +84,15 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
     /// True if the shape of the grid tells all about the tasks, if there is one.
     pub(super) fn are_exact(&self) -> bool {
         self.detected.as_ref().is_none_or(Recognised::is_exact)
+    }
+
+    /// True off trees if a placement of several grids keeps most neighbours together. A search finds nothing better then, but
+    /// local search may.
+    pub(super) fn have_good_parts(&self) -> bool {
+        let least = self.prepared.least();
+        let good = |c: &Candidate| self.prepared.cost(&c.place_of) <= least + least / 4;
+        let several = self.parts.as_ref().is_some_and(Option::is_some);
+        self.prepared.tree.is_none() && several && self.list.iter().any(good)
     }
 
     /// True on a tree if a search takes a few milliseconds only, or if the tasks form a grid with diagonals: boxes are

@@ -5,8 +5,11 @@ use super::candidate::{Candidate, Origin};
 use super::generator::{Generator, Offers};
 use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, lines_in_digits, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
+use super::several_grids::place_parts;
 use crate::mapping::engine::{Csr, Prepared, places_on_tree, with_distance};
-use crate::mapping::geometric::{GridShape, are_even, detect_lines, place_in_slabs, place_on_tree};
+use crate::mapping::geometric::{
+    GridShape, are_even, detect_lines, place_in_slabs, place_on_tree, several_grids,
+};
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::papers::geom;
 use crate::mapping::{Budget, Preset, stencil};
@@ -21,7 +24,8 @@ const BY_STENCIL: [Generator; 1] = [STENCIL];
 const BY_OTHER_SHAPE: [Generator; 2] = [GRID_WITH_GAPS, GRID_FOLDED];
 
 /// All other generators, which search.
-const BY_SEARCH: [Generator; 8] = [
+const BY_SEARCH: [Generator; 9] = [
+    SEVERAL_GRIDS,
     BLOCKS_BY_CYCLES,
     GRID_BY_BLOCKS,
     CLUSTERS_IN_BLOCKS,
@@ -269,6 +273,7 @@ const CLUSTERS_IN_BLOCKS: Generator = Generator {
         prepared.tree.is_none()
             && offers.detected.is_none()
             && tasks.contains(&prepared.graph.len())
+            && !offers.have_good_parts()
     },
     candidate: |name, offers| {
         let Offers { prepared, effort, budget, .. } = offers;
@@ -284,7 +289,10 @@ const DUAL_BISECTION: Generator = Generator {
     applies: |offers| {
         let folded = offers.list.iter().any(|c| c.origin == Origin::Folding);
         let clusters = offers.list.iter().any(|c| c.origin == Origin::Clusters);
-        offers.prepared.tree.is_none() && !clusters && !(folded && offers.preset == Preset::Fast)
+        offers.prepared.tree.is_none()
+            && !clusters
+            && !(folded && offers.preset == Preset::Fast)
+            && !offers.have_good_parts()
     },
     candidate: MULTISECTION.candidate,
 };
@@ -317,6 +325,22 @@ fn split(offers: &Offers<'_, '_, '_>, graph: &Csr) -> Vec<u32> {
         dual_bisect(graph, &prepared.chosen, d, &halves, &mut bisector, rng)
     })
 }
+
+/// Several grids that exchange little, each on places of its own.
+const SEVERAL_GRIDS: Generator = Generator {
+    name: "several grids",
+    applies: |_| true,
+    candidate: |name, offers| {
+        /// Grids that are also one grid with another dimension are few. Otherwise, one dimension of this grid is weak.
+        const FEW: usize = 4;
+        let (prepared, preset, budget) = (offers.prepared, offers.preset, offers.budget);
+        let parts = offers.parts.get_or_insert_with(|| several_grids(&prepared.graph)).as_ref()?;
+        if offers.detected.is_some() && parts.len() > FEW {
+            return None;
+        }
+        Some(Candidate::new(name, place_parts(prepared, parts, preset, budget)?))
+    },
+};
 
 /// The names of all generators that a problem can need.
 #[cfg(test)]
@@ -352,6 +376,7 @@ mod tests {
             ("tree:5:6@1:10", "stencil:6x5", 30),
             ("tree:5:6@1:10", "lines:6x5", 30),
             ("torus:5x6", "lines:15x2,shuffle=1", 30),
+            ("torus:4x8", "stencil:4x4+stencil:4x4,shuffle=1", 32),
         ] {
             let (topology, graph) = (parse(machine).unwrap(), pattern(text).unwrap());
             let slots: Vec<usize> = (0..slots).map(|k| k * 7 % topology.slots()).collect();

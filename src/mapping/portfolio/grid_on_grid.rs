@@ -1,13 +1,13 @@
 //! Tasks on machines that are grids, or on allocations that are boxes of one: grids of tasks, and clusters of tasks
 //! that form no grid.
 
-use crate::mapping::Budget;
 use crate::mapping::blocks::{BlockEffort, TaskNumbers, parts_of_line, place_in_blocks};
 use crate::mapping::engine::{Prepared, Scale, TreePlaces, align_grid};
 use crate::mapping::geometric::{
     GridShape, Recognised, fold_on_grid, lines_on_grid, place_on_grid,
 };
 use crate::mapping::multisection::{BisectEffort, Bisector, multisect};
+use crate::mapping::{Budget, Problem};
 use crate::topology::{Grid, Topology, Tree};
 
 /// Parts that a block of clusters may be cut into at once.
@@ -83,23 +83,40 @@ fn placed(
     prepared: &Prepared<'_, '_>,
     slots: impl FnOnce(&Grid) -> Option<Vec<u32>>,
 ) -> Option<Vec<u32>> {
-    let (machine, points) = prepared.problem.grid()?;
-    let space = Space::new(machine, &points)?;
-    let mut place_at = vec![u32::MAX; points.len()];
-    let mut slot_of = Vec::with_capacity(points.len());
-    for (place, &point) in points.iter().enumerate() {
-        let slot = space.slot(machine, point)?;
-        let at = place_at.get_mut(slot as usize)?;
-        if std::mem::replace(at, place as u32) != u32::MAX {
-            return None;
+    let full = FullBox::of(prepared.problem)?;
+    let mut slots = slots(&full.grid)?;
+    if slots.len() == full.slot_of.len() {
+        align_grid(prepared, &full.grid, &full.slot_of, &mut slots);
+    }
+    Some(slots.into_iter().map(|slot| full.place_at[slot as usize]).collect())
+}
+
+/// A box of the machine that the places fill, one place on each slot.
+pub(super) struct FullBox {
+    pub(super) grid: Grid,
+    /// By slot of the box: the place.
+    pub(super) place_at: Vec<u32>,
+    /// By place: the slot of the box.
+    pub(super) slot_of: Vec<u32>,
+}
+
+impl FullBox {
+    /// `None` where the places are no box of a grid, one each.
+    pub(super) fn of(problem: &Problem<'_>) -> Option<FullBox> {
+        let (machine, points) = problem.grid()?;
+        let space = Space::new(machine, &points)?;
+        let mut place_at = vec![u32::MAX; points.len()];
+        let mut slot_of = Vec::with_capacity(points.len());
+        for (place, &point) in points.iter().enumerate() {
+            let slot = space.slot(machine, point)?;
+            let at = place_at.get_mut(slot as usize)?;
+            if std::mem::replace(at, place as u32) != u32::MAX {
+                return None;
+            }
+            slot_of.push(slot);
         }
-        slot_of.push(slot);
+        Some(FullBox { grid: space.grid, place_at, slot_of })
     }
-    let mut slots = slots(&space.grid)?;
-    if slots.len() == points.len() {
-        align_grid(prepared, &space.grid, &slot_of, &mut slots);
-    }
-    Some(slots.into_iter().map(|slot| place_at[slot as usize]).collect())
 }
 
 /// The box that points fill, as a grid of its own.
@@ -149,10 +166,10 @@ impl Space {
 mod tests {
     use super::*;
     use crate::base::permutation::is_permutation;
+    use crate::mapping::Preset;
     use crate::mapping::portfolio::Effort;
     use crate::mapping::portfolio::answers::answers;
     use crate::mapping::portfolio::effort::Metric;
-    use crate::mapping::{Preset, Problem};
     use crate::matrix::{Graph, synthetic::pattern};
     use crate::metrics::hop_bytes;
     use crate::topology::parse;

@@ -2,7 +2,9 @@
 
 mod answers;
 mod auto;
+mod box_cuts;
 mod candidate;
+mod coupled_boxes;
 mod effort;
 mod few_tasks;
 mod generator;
@@ -13,7 +15,9 @@ mod inside_nodes;
 mod judge;
 mod objectives;
 mod polish;
+mod regions;
 mod regular_patterns;
+mod several_grids;
 
 pub use auto::Auto;
 use effort::{Effort, Metric};

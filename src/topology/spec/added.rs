@@ -5,7 +5,11 @@
 
 use super::usage;
 use crate::Result;
+use crate::topology::network::{BANDWIDTHS, is_bandwidth};
 use crate::topology::{Charges, Routed, RoutingKind, Topology};
+
+/// The numbers that a message or a hop can cost, in words for errors.
+const CHARGES: &str = "a number from 0 to 1e30";
 
 const NAMES: [&str; 4] = ["routing", "message", "hop", "injection"];
 
@@ -29,15 +33,19 @@ pub(super) fn add(topology: Box<dyn Topology>, options: &str) -> Result<Box<dyn 
     for option in options.split(',').skip(1) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         let value = value.trim();
-        let number = |least: f64| match value.parse::<f64>() {
-            Ok(number) if number >= least && number.is_finite() => Ok(number),
-            _ => Err(usage(format!("'{value}' is not a number for {}=", name.trim()))),
+        let number = |what: &str, allowed: fn(f64) -> bool| match value.parse::<f64>() {
+            Ok(number) if allowed(number) => Ok(number),
+            _ => {
+                let name = name.trim();
+                Err(usage(format!("'{value}' is not {what}, as {name}= needs")))
+            }
         };
+        let charge = || number(CHARGES, |charge| (0.0..=1e30).contains(&charge));
         match name.trim() {
             "routing" => kind = value.parse()?,
-            "message" => charges.message = number(0.0)?,
-            "hop" => charges.hop = number(0.0)?,
-            "injection" => charges.injection = Some(number(f64::MIN_POSITIVE)?),
+            "message" => charges.message = charge()?,
+            "hop" => charges.hop = charge()?,
+            "injection" => charges.injection = Some(number(BANDWIDTHS, is_bandwidth)?),
             other => {
                 let what = format!("'{other}=' is no option of a topology");
                 return Err(usage(what).advise("use routing=, message=, hop= or injection="));

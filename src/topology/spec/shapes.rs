@@ -3,7 +3,7 @@
 use super::{MAX_SLOTS, bounded, halves, usage};
 use crate::Result;
 use crate::base::nouns::counted;
-use crate::topology::network::is_bandwidth;
+use crate::topology::network::{BANDWIDTHS, is_bandwidth};
 use crate::topology::{Dragonfly, Grid, Topology, Tree};
 
 /// Whole numbers from 1 separated by `separator`.
@@ -26,7 +26,7 @@ fn bandwidths(text: &str) -> Result<Vec<f64>> {
     text.split(':')
         .map(|word| match word.trim().parse::<f64>() {
             Ok(number) if is_bandwidth(number) => Ok(number),
-            _ => Err(usage(format!("'{}' is not a positive number", word.trim()))),
+            _ => Err(usage(format!("'{}' is not {BANDWIDTHS}", word.trim()))),
         })
         .collect()
 }
