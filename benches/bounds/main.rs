@@ -3,8 +3,9 @@
 //!     cargo bench --bench bounds -- --quick         the problems with up to 1024 slots, in a few minutes
 //!     cargo bench --bench bounds                    all problems
 //!     cargo bench --bench bounds -- TOPOLOGY PATTERN [TOPOLOGY PATTERN …]
+//!     cargo bench --bench bounds -- --objective time    the largest predicted times of links; also mc
 //!
-//! Each line has the hop-bytes of the mapping (`auto`, preset `default`), the bounds of `--bound quick` and `--bound
+//! Each line has the hop-bytes (or the objective that is asked for) of the mapping (`auto`, preset `default`), the bounds of `--bound quick` and `--bound
 //! best`, how far the mapping is above each in percent, and the CPU seconds of the mapping and of the two bounds. The
 //! patterns are those of `rankweave::matrix::synthetic`; `amr:N` is a quadtree that is refined along a circle until it has
 //! about N leaves, with the length of the common boundary as weight. A bound above the cost of a mapping is wrong: the
@@ -15,7 +16,7 @@ use rankweave::bounds::{Effort, find};
 use rankweave::mapping::{Budget, Objective, Problem, by_name};
 use rankweave::matrix::synthetic::pattern;
 use rankweave::matrix::{Graph, SparseMatrix, Traffic};
-use rankweave::metrics::hop_bytes;
+use rankweave::metrics::evaluate;
 use rankweave::topology::parse;
 
 /// Kind of problem, topology, pattern.
@@ -48,64 +49,106 @@ const CASES: [(&str, &str, &str); 26] = [
     ("tori", "torus:16x16x16", "amr:4096"),
 ];
 
+/// The same for objectives of links.
+const WITH_LINKS: [(&str, &str, &str); 12] = [
+    ("fits", "torus:8x8x8", "torus:8x8x8,shuffle=1"),
+    ("fits", "mesh:16x16", "stencil:16x16,shuffle=1"),
+    ("folded", "torus:8x8x8", "stencil:4x8x16,shuffle=1"),
+    ("trees", "fattree:16:4:4@2:2", "stencil:16x16,shuffle=1"),
+    ("trees", "fattree:16:4:4@2:2", "rgg:256,shuffle=1"),
+    ("trees", "fattree:16:4:4@2:2", "spmv:256,shuffle=1"),
+    ("trees", "fattree:16:4:4@2:2,routing=ecmp", "stencil:16x16,shuffle=1"),
+    ("tori", "torus:8x8x4", "rgg:256,shuffle=1"),
+    ("tori", "torus:8x8x4", "spmv:256,shuffle=1"),
+    ("tori", "torus:8x8x4,routing=adaptive", "spmv:256,shuffle=1"),
+    ("dragonflies", "dragonfly:8x4x2", "stencil:8x8,shuffle=1"),
+    ("dragonflies", "dragonfly:8x4x2,routing=adaptive", "rgg:64,shuffle=1"),
+];
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words: Vec<String> =
         std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let all = words.len();
     words.retain(|word| word != "--quick");
     let most = if words.len() < all { 1024 } else { usize::MAX };
+    let objective = match words.iter().position(|word| word == "--objective") {
+        Some(at) if at + 1 < words.len() => {
+            let name = words.remove(at + 1);
+            words.remove(at);
+            name.parse()?
+        }
+        Some(_) => return Err("--objective needs a name".into()),
+        None => Objective::HopBytes,
+    };
+    let cases = match objective {
+        Objective::Mc | Objective::Time => WITH_LINKS.to_vec(),
+        _ => CASES.to_vec(),
+    };
     let own: Vec<(&str, &str, &str)> =
         words.chunks_exact(2).map(|pair| ("own", pair[0].as_str(), pair[1].as_str())).collect();
     println!(
-        "| kind | topology | pattern | hop-bytes | quick | above, % | best | above, % | s, mapping | s, quick | s, best |"
+        "| kind | topology | pattern | {} | quick | above, % | best | above, % | s, mapping | s, quick | s, best |",
+        objective.name()
     );
     println!("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|");
-    for (kind, topology_text, text) in if own.is_empty() { CASES.to_vec() } else { own } {
-        let topology = parse(topology_text)?;
-        if topology.slots() > most {
-            continue;
-        }
-        let graph = match text.strip_prefix("amr:") {
-            Some(size) => amr(size.parse()?),
-            None => pattern(text)?,
-        };
-        let matrix = matrix_of(&graph);
-        let slots: Vec<usize> = (0..topology.slots()).collect();
-        let begin = cpu_seconds();
-        let problem = Problem::builder(&graph, topology.as_ref()).build()?;
-        let mapping =
-            by_name("auto")?.map(&problem, &mut Budget::unlimited().with_threads(1))?.slot_of_task;
-        let mapped = cpu_seconds() - begin;
-        let cost = hop_bytes(&graph, topology.as_ref(), &mapping) as f64;
-        let mut columns = Vec::new();
-        let mut seconds = vec![mapped];
-        for effort in [Effort::Quick, Effort::Best] {
-            let begin = cpu_seconds();
-            let found = find(&matrix, topology.as_ref(), &slots, 1, Objective::HopBytes, effort)?;
-            seconds.push(cpu_seconds() - begin);
-            let bound = found.map_or(0, |certificate| certificate.bound);
-            if bound as f64 > cost {
-                return Err(
-                    format!("{topology_text}, {text}: bound {bound}, mapping {cost}").into()
-                );
-            }
-            columns.push(format!("{bound} | {:.1}", 100.0 * (cost / bound as f64 - 1.0)));
-        }
-        let seconds: Vec<String> = seconds.iter().map(|s| format!("{s:.3}")).collect();
-        println!(
-            "| {kind} | {topology_text} | {text} | {cost} | {} | {} |",
-            columns.join(" | "),
-            seconds.join(" | ")
-        );
+    for case in if own.is_empty() { cases } else { own } {
+        measure(case, objective, most)?;
     }
     Ok(())
 }
 
-fn matrix_of(graph: &Graph) -> SparseMatrix {
+/// Prints the line of a case, if the topology has at most `most` slots.
+fn measure(
+    (kind, topology_text, text): (&str, &str, &str),
+    objective: Objective,
+    most: usize,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let topology = parse(topology_text)?;
+    if topology.slots() > most {
+        return Ok(());
+    }
+    let graph = match text.strip_prefix("amr:") {
+        Some(size) => amr(size.parse()?),
+        None => pattern(text)?,
+    };
+    let matrix = matrix_of(&graph, matches!(objective, Objective::Mc | Objective::Time));
+    let slots: Vec<usize> = (0..topology.slots()).collect();
+    let begin = cpu_seconds();
+    let problem = Problem::builder(&graph, topology.as_ref()).objective(objective).build()?;
+    let mapping =
+        by_name("auto")?.map(&problem, &mut Budget::unlimited().with_threads(1))?.slot_of_task;
+    let mut seconds = vec![cpu_seconds() - begin];
+    let found = evaluate(&matrix, topology.as_ref(), &mapping)?;
+    let cost = match objective {
+        Objective::HopBytes => Some(found.hop_bytes as f64),
+        Objective::Mc => found.mc,
+        Objective::Time => found.predicted_time,
+        _ => return Err(format!("--objective {} is not measured", objective.name()).into()),
+    };
+    let cost = cost.ok_or("the topology has no links")?;
+    let mut columns = Vec::new();
+    for effort in [Effort::Quick, Effort::Best] {
+        let begin = cpu_seconds();
+        let found = find(&matrix, topology.as_ref(), &slots, 1, objective, effort)?;
+        seconds.push(cpu_seconds() - begin);
+        let bound = found.map_or(0, |certificate| certificate.bound);
+        if bound as f64 > cost {
+            return Err(format!("{topology_text}, {text}: bound {bound}, mapping {cost}").into());
+        }
+        columns.push(format!("{bound} | {:.1}", 100.0 * (cost / bound as f64 - 1.0)));
+    }
+    let seconds: Vec<String> = seconds.iter().map(|s| format!("{s:.3}")).collect();
+    let (columns, seconds) = (columns.join(" | "), seconds.join(" | "));
+    println!("| {kind} | {topology_text} | {text} | {cost} | {columns} | {seconds} |");
+    Ok(())
+}
+
+/// The edges as traffic of the lower task, or of both.
+fn matrix_of(graph: &Graph, both: bool) -> SparseMatrix {
     let edges =
         (0..graph.vertices()).flat_map(|v| graph.arcs(v).map(move |(u, w)| (v as u32, u, w)));
     let entries: Vec<_> = edges
-        .filter(|e| e.0 < e.1)
+        .filter(|e| both || e.0 < e.1)
         .map(|(v, u, bytes)| (v, u, Traffic { bytes, messages: 1 }))
         .collect();
     SparseMatrix::from_entries(graph.vertices(), &entries)

@@ -34,6 +34,8 @@ pub enum Proof {
     Distances(Packing),
     /// A sum over the levels of a tree, the outermost first.
     Levels(Vec<LevelProof>),
+    /// The loads of links: what the ends of messages send, and the mean load that follows from a proof of sums.
+    Links(Option<Box<Proof>>),
 }
 
 /// Why so much traffic leaves the groups of a level.

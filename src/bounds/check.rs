@@ -9,11 +9,13 @@
 //! * *Places.* The k tasks that get most from a task are at best on the k places nearest to it.
 //! * *Levels.* The distance in a tree is a sum over levels: two tasks pay the step of a level if they are in different
 //!   groups there. "In different groups" is a distance too (0 or 1), with the places of a group at distance 0.
+//! * *Links.* `links.rs` says what follows for the most loaded link.
 //! * *Grids.* `grid_cut.rs` explains how many pairs of a grid a group can hold.
 
 use super::certificate::{Certificate, Clique, LevelProof, Packing, Proof};
+use super::links::Sums;
 use super::nearest::{clique_sums, is_metric, nearest_sums};
-use super::{grid_cut, weights};
+use super::{grid_cut, links, weights};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
 use crate::matrix::{Graph, SparseMatrix};
@@ -54,7 +56,41 @@ pub fn proved(
         return Err(refused(format!("no bound of '{}' can be checked", certificate.objective)));
     };
     let capacity = certificate.capacity.max(1);
+    let problem = (&graph, topology, slots, capacity);
     let least = match &certificate.proof {
+        Proof::Links(sums) => {
+            if !weights::of_links(&certificate.objective) {
+                let objective = &certificate.objective;
+                return Err(refused(format!("the proof is about links, and {objective} is not")));
+            }
+            if sums.as_deref().is_some_and(|sums| !links::fit(sums, topology)) {
+                return Err(refused(
+                    "the proof of sums says nothing about the links of the topology",
+                ));
+            }
+            let sums = sums.as_deref().map(|proof| sums_of(proof, problem)).transpose()?;
+            let least = links::least(sums.as_ref(), matrix, topology, (slots, capacity))
+                .ok_or_else(|| refused("the topology has no links"))?;
+            return Ok(u64::try_from(least / unit).unwrap_or(u64::MAX));
+        }
+        _ if weights::of_links(&certificate.objective) => {
+            let objective = &certificate.objective;
+            return Err(refused(format!("{objective} is about links, and the proof is not")));
+        }
+        proof => match sums_of(proof, problem)? {
+            Sums::Hops(sum) => sum,
+            Sums::Levels(cuts) => of_cuts(&cuts, topology)?,
+        },
+    };
+    Ok(u64::try_from(least.div_ceil(unit)).unwrap_or(u64::MAX))
+}
+
+/// A problem: its weights, topology, slots, and the places of a slot.
+type Problem<'a> = (&'a Graph, &'a dyn Topology, &'a [usize], u32);
+
+/// The least sums that follow from a proof.
+fn sums_of(proof: &Proof, (graph, topology, slots, capacity): Problem) -> Result<Sums> {
+    match proof {
         Proof::Distances(packing) => {
             let most = most_targets(packing);
             let facts = Facts {
@@ -62,16 +98,28 @@ pub fn proved(
                 cliques: if capacity == 1 { clique_sums(topology) } else { Vec::new() },
                 metric: is_metric(topology),
             };
-            of_packing(packing, &graph, &facts)?
+            Ok(Sums::Hops(of_packing(packing, graph, &facts)?))
         }
         Proof::Levels(levels) => {
             let tree = topology.as_tree().ok_or_else(|| {
                 refused("the proof is about the levels of a tree, and the topology is none")
             })?;
-            of_levels(levels, &graph, tree, slots, capacity)?
+            Ok(Sums::Levels(of_levels(levels, graph, tree, (slots, capacity))?))
         }
-    };
-    Ok(u64::try_from(least.div_ceil(unit)).unwrap_or(u64::MAX))
+        Proof::Links(_) => Err(refused("a proof about links cannot rest on another one")),
+    }
+}
+
+/// What all levels of a tree cost together, from what leaves the groups of each.
+fn of_cuts(cuts: &[(u128, usize)], topology: &dyn Topology) -> Result<u128> {
+    let Some(tree) = topology.as_tree() else { return Ok(0) };
+    let mut sum = 0u128;
+    for (l, (cut, _)) in cuts.iter().enumerate() {
+        let inner = if l + 1 < cuts.len() { tree.cost(l + 1) } else { 0 };
+        let step = u128::from(tree.cost(l) - inner);
+        sum = cut.checked_mul(step).and_then(|more| sum.checked_add(more)).ok_or_else(too_large)?;
+    }
+    Ok(sum)
 }
 
 /// What a packing may rely on.
@@ -97,13 +145,13 @@ pub(super) fn most_targets(packing: &Packing) -> usize {
     packing.flows.iter().map(|flow| flow.arcs.len()).max().unwrap_or(0).max(1)
 }
 
+/// By level: what leaves the groups at least, and the number of groups.
 fn of_levels(
     levels: &[LevelProof],
     graph: &Graph,
     tree: &Tree,
-    slots: &[usize],
-    capacity: u32,
-) -> Result<u128> {
+    (slots, capacity): (&[usize], u32),
+) -> Result<Vec<(u128, usize)>> {
     if levels.len() != tree.levels() {
         return Err(refused(format!(
             "{} of {} proved",
@@ -111,9 +159,7 @@ fn of_levels(
             counted(tree.levels(), "level")
         )));
     }
-    let mut sum = 0u128;
-    for (l, level) in levels.iter().enumerate() {
-        let inner = if l + 1 < levels.len() { tree.cost(l + 1) } else { 0 };
+    let cut = |(l, level): (usize, &LevelProof)| {
         let places = group_places(tree.groups(l), slots, capacity);
         let cut = match level {
             LevelProof::Packing(packing) => {
@@ -124,10 +170,9 @@ fn of_levels(
                 grid_cut::least(witness, graph, &places).map_err(refused)?
             }
         };
-        let step = u128::from(tree.cost(l) - inner);
-        sum = cut.checked_mul(step).and_then(|more| sum.checked_add(more)).ok_or_else(too_large)?;
-    }
-    Ok(sum)
+        Ok((cut, places.len()))
+    };
+    levels.iter().enumerate().map(cut).collect()
 }
 
 /// The places of all groups, the largest first.

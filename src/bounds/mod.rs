@@ -3,11 +3,12 @@
 //! [`find`] looks for the best bound, [`proved`] computes the bound of a certificate again. They share the facts about
 //! topologies in `nearest.rs`. A bound does not use a mapping, and no algorithm uses a bound.
 //!
-//! Limits: hop-bytes, sum-com and total hops only. Fixed tasks and loads are ignored, so the bound stays a bound.
+//! Limits: hop-bytes, sum-com, total hops, mc and time only. Fixed tasks and loads are ignored, so the bound stays a bound.
 
 mod certificate;
 mod check;
 mod grid_cut;
+mod links;
 mod nearest;
 mod pack;
 mod search;
@@ -19,4 +20,4 @@ mod tests;
 pub use certificate::{Certificate, Clique, Flow, GridWitness, LevelProof, Packing, Proof};
 pub use check::proved;
 pub use search::{Effort, find};
-pub use weights::known;
+pub use weights::{KNOWN, known};

@@ -4,7 +4,7 @@ use super::certificate::{Certificate, GridWitness, LevelProof, Packing, Proof};
 use super::check::{Facts, group_places, of_packing, proved};
 use super::nearest::{clique_sums, is_metric, nearest_sums};
 use super::pack::Packer;
-use super::{grid_cut, weights};
+use super::{grid_cut, links, weights};
 use crate::base::error::Result;
 use crate::base::named_enum::named_enum;
 use crate::mapping::{Objective, grid_of};
@@ -55,6 +55,15 @@ pub fn find(
     let (proof, found_by) = match topology.as_tree() {
         Some(tree) => by_levels(&graph, tree, slots, capacity, effort),
         None => by_distances(&graph, topology, slots, capacity, effort),
+    };
+    let (proof, found_by) = match (weights::of_links(objective.name()), topology.network()) {
+        (false, _) => (proof, found_by),
+        (true, None) => return Ok(None),
+        (true, Some(_)) if links::fit(&proof, topology) => {
+            let words = format!("the links of each slot, and the mean load of links by {found_by}");
+            (Proof::Links(Some(Box::new(proof))), words)
+        }
+        (true, Some(_)) => (Proof::Links(None), "the links of each slot".into()),
     };
     let mut certificate = Certificate {
         schema: 1,

@@ -20,8 +20,8 @@ fn of_pattern(text: &str) -> SparseMatrix {
     matrix(graph.vertices(), &arcs.filter(|a| a.0 < a.1).collect::<Vec<_>>())
 }
 
-/// The least cost over all mappings with at most `capacity` tasks on a slot.
-fn least(matrix: &SparseMatrix, text: &str, capacity: u32, objective: Objective) -> u128 {
+/// Calls `visit` with all mappings with at most `capacity` tasks on a slot.
+fn all_mappings(tasks: usize, slots: usize, capacity: u32, visit: &mut dyn FnMut(&[usize])) {
     fn extend(
         mapping: &mut Vec<usize>,
         n: usize,
@@ -40,9 +40,14 @@ fn least(matrix: &SparseMatrix, text: &str, capacity: u32, objective: Objective)
             }
         }
     }
+    extend(&mut Vec::new(), tasks, slots, capacity, visit);
+}
+
+/// The least cost over all mappings with at most `capacity` tasks on a slot.
+fn least(matrix: &SparseMatrix, text: &str, capacity: u32, objective: Objective) -> u128 {
     let topology = parse(text).unwrap();
     let mut best = u128::MAX;
-    extend(&mut Vec::new(), matrix.tasks(), topology.slots(), capacity, &mut |mapping| {
+    all_mappings(matrix.tasks(), topology.slots(), capacity, &mut |mapping| {
         let cost = matrix.entries().filter(|e| e.0 != e.1).map(|(i, j, t)| {
             let d = topology.distance(mapping[i as usize], mapping[j as usize]);
             let weight = if objective == Objective::TotalHops { 1 } else { t.bytes };
@@ -85,6 +90,65 @@ proptest! {
             let text = serde_json::to_string(&found).unwrap();
             prop_assert_eq!(serde_json::from_str::<Certificate>(&text).unwrap(), found);
         }
+    }
+}
+
+/// Topologies with links, some of them with bandwidths, hashes or detours.
+const WITH_LINKS: [&str; 9] = [
+    "tree:2:3@1:10",
+    "fattree:2:3",
+    "fattree:4:2@2,routing=ecmp",
+    "torus:3x2",
+    "torus:5",
+    "mesh:2x3,routing=adaptive",
+    "hypercube:3",
+    "dragonfly:3x2x1,routing=adaptive",
+    "torus:4,message=3,injection=0.5",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn no_mapping_has_a_faster_link(
+        edges in prop::collection::vec((0u32..4, 0u32..4, 0u64..20), 0..10),
+        kind in 0..WITH_LINKS.len(),
+        capacity in 1u32..3,
+    ) {
+        let (matrix, text) = (matrix(4, &edges), WITH_LINKS[kind]);
+        let topology = parse(text).unwrap();
+        let slots: Vec<usize> = (0..topology.slots()).collect();
+        let (mut mc, mut time) = (f64::INFINITY, f64::INFINITY);
+        all_mappings(4, topology.slots(), capacity, &mut |mapping| {
+            let found = metrics::evaluate(&matrix, topology.as_ref(), mapping).unwrap();
+            mc = mc.min(found.mc.unwrap());
+            time = time.min(found.predicted_time.unwrap());
+        });
+        for (objective, least) in [(Objective::Mc, mc), (Objective::Time, time)] {
+            let found = find(&matrix, topology.as_ref(), &slots, capacity, objective, Effort::Best);
+            let found = found.unwrap().unwrap();
+            prop_assert!(found.bound as f64 <= least, "{:?} {} {least} {text}", objective, found.bound);
+        }
+    }
+}
+
+#[test]
+fn links_are_bounded_by_ends_and_by_sums() {
+    for (pattern, text, bound) in [
+        ("torus:8x8,shuffle=1", "torus:8x8", 1),
+        // Each of four groups has a surface of 16 edges at least, and an uplink as wide as the link of a slot. Half of the
+        // edges that leave the groups are counted twice.
+        ("torus:8x8,along=100:100,shuffle=1", "fattree:16:4@16", 800),
+    ] {
+        let (matrix, topology) = (of_pattern(pattern), parse(text).unwrap());
+        let slots: Vec<usize> = (0..topology.slots()).collect();
+        let found = find(&matrix, topology.as_ref(), &slots, 1, Objective::Mc, Effort::Quick);
+        let found = found.unwrap().unwrap();
+        assert_eq!(
+            (found.bound, proved(&found, &matrix, topology.as_ref(), &slots).unwrap()),
+            (bound, bound)
+        );
+        let other = Certificate { objective: "hop-bytes".into(), ..found };
+        assert!(proved(&other, &matrix, topology.as_ref(), &slots).is_err(), "{text}");
     }
 }
 

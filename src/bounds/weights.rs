@@ -1,18 +1,26 @@
-//! The weights whose sum, multiplied by distances, is an objective.
+//! The weights whose sum, multiplied by distances, is an objective. Loads of links have the weights of hop-bytes.
 
 use crate::matrix::{Graph, SparseMatrix};
 
-/// Whether bounds of an objective can be computed: it is a sum of weights multiplied by distances.
+/// The objectives with bounds, in words for users.
+pub const KNOWN: &str = "hop-bytes, sum-com, total-hops, mc or time";
+
+/// Whether bounds of an objective can be computed.
 pub fn known(objective: &str) -> bool {
-    matches!(objective, "hop-bytes" | "sum-com" | "total-hops")
+    matches!(objective, "hop-bytes" | "sum-com" | "total-hops") || of_links(objective)
+}
+
+/// Whether an objective is about the most loaded link.
+pub(super) fn of_links(objective: &str) -> bool {
+    matches!(objective, "mc" | "time")
 }
 
 /// The undirected weights of an objective, and how many units of them make one unit of the objective. `None` for
-/// objectives that are no sum over pairs, and for traffic that 64 bits cannot count.
+/// objectives without bounds, and for traffic that 64 bits cannot count.
 pub fn of(matrix: &SparseMatrix, objective: &str) -> Option<(Graph, u128)> {
     let bytes: u128 = matrix.entries().map(|(_, _, t)| u128::from(t.bytes)).sum();
     let pairs: Vec<(u32, u32, u64)> = match objective {
-        "hop-bytes" | "sum-com" if bytes <= u128::from(u64::MAX) => {
+        "hop-bytes" | "sum-com" | "mc" | "time" if bytes <= u128::from(u64::MAX) => {
             matrix.entries().map(|(i, j, t)| (i, j, t.bytes)).collect()
         }
         "total-hops" => matrix.entries().map(|(i, j, _)| (i, j, 1)).collect(),

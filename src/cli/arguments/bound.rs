@@ -12,8 +12,8 @@ use std::path::PathBuf;
 pub(in crate::cli) struct BoundArgs {
     /// How long to look for a lower bound of the objective: off, quick or best [default: off; with --certificate: quick]
     ///
-    /// No mapping with as many tasks on a slot can cost less than this bound. Bounds are known for hop-bytes, sum-com and
-    /// total-hops. Often quick takes longer than a mapping of the preset fast, and best takes seconds.
+    /// No mapping with as many tasks on a slot can cost less than this bound. Bounds are known for hop-bytes, sum-com,
+    /// total-hops, mc and time. Often quick takes longer than a mapping of the preset fast, and best takes seconds.
     #[arg(long, value_name = "EFFORT")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Effort::ALL.map(Effort::name)))]
     #[arg(hide_possible_values = true)]
@@ -39,9 +39,9 @@ impl BoundArgs {
         let wanted = self.effort()? != Effort::Off;
         if wanted && !bounds::known(objective.name()) {
             let what = format!("no lower bound of {} is known", objective.name());
-            return Err(Error::new(ErrorKind::Usage, what).advise(
-                "leave --bound and --certificate out, or use hop-bytes, sum-com or total-hops",
-            ));
+            let known = bounds::KNOWN;
+            return Err(Error::new(ErrorKind::Usage, what)
+                .advise(format!("leave --bound and --certificate out, or use {known}")));
         }
         if !wanted && self.certificate.is_some() {
             let what = "--bound off computes no lower bound that --certificate could write";
@@ -111,6 +111,12 @@ pub(in crate::cli) fn in_words(certificate: Option<&Certificate>, cost: Objectiv
             "no mapping costs less than {bound} (found by {found_by}); this one is at most {:.1} % above the best",
             100.0 * (cost as f64 / *bound as f64 - 1.0)
         ),
+        ObjectiveValue::Real(cost) if *bound > 0 => {
+            let above = (100.0 * (cost / *bound as f64 - 1.0)).max(0.0);
+            format!(
+                "no mapping costs less than {bound} (found by {found_by}); this one is at most {above:.1} % above the best"
+            )
+        }
         _ => format!("no mapping costs less than {bound} (found by {found_by})"),
     };
     words + "\n"

@@ -5,7 +5,7 @@ use crate::base::file;
 use crate::base::nouns::counted;
 use crate::bounds::{self, Certificate};
 use crate::cli::arguments::bound::{check_slots, in_words, most_on_a_slot};
-use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue};
+use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue, no_links, value_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::{Exit, output};
 use crate::mapping::Objective;
@@ -69,7 +69,13 @@ impl Args {
                 "compute a certificate for this mapping with 'rankweave eval --certificate FILE'",
             ));
         }
-        let cost = cost(&instance.matrix, topology, &mapping, objective);
+        let cost = match objective {
+            Objective::Mc | Objective::Time => {
+                let found = metrics::evaluate(&instance.matrix, topology, &mapping)?;
+                value_of(objective, &found).ok_or_else(|| no_links(objective, topology))?
+            }
+            _ => ObjectiveValue::Whole(cost(&instance.matrix, topology, &mapping, objective)),
+        };
         let proved = bounds::proved(&certificate, &instance.matrix, topology, &instance.slots)
             .map_err(at)?;
         if proved < certificate.bound {
@@ -79,7 +85,7 @@ impl Args {
             ))
             .advise("compute a new certificate with 'rankweave eval --certificate FILE'"));
         }
-        let words = in_words(Some(&certificate), ObjectiveValue::Whole(cost));
+        let words = in_words(Some(&certificate), cost);
         output::print(&format!("{} {cost}\n{words}the certificate is valid\n", objective.name()))?;
         Ok(Exit::Done)
     }
