@@ -66,6 +66,9 @@ const MAPPINGS: &[&str] = &[
     "default hop-bytes torus:3x3 powerlaw:9 fix=2:5",
     "fast hop-bytes tree:6:5:3@1:10:100 lines:9x10,shuffle=1",
     "fast hop-bytes torus:9x10 lines:15x6,shuffle=1",
+    "fast hop-bytes torus:8x12 stencil:8x6,along=9:9+stencil:6x8,along=9:9,couple=1,shuffle=1",
+    "fast hop-bytes tree:4:4:6@1:10:100 stencil:6x8,along=9:9+torus:8x6,along=9:9,couple=1,shuffle=1",
+    "fast hop-bytes torus:5x3x3x5 torus:15x15,shuffle=1",
     // Objectives.
     "fast total-hops tree:4:4:4@1:10:100 powerlaw:64 sent",
     "fast total-hops torus:4x4x4 spmv:64,shuffle=1",
