@@ -41,16 +41,16 @@ ls /usr/bin/rankweave
 
 INSTALL = FILES + r"""
 rpm -i glibc-*.rpm 2>/dev/null
-{install} || echo the installation failed
+$install || echo the installation failed
 echo "verify: $(rpm -V rankweave) $?"
-cd /usr && ls {places} >/dev/null || echo files are missing
+cd /usr && ls $places >/dev/null || echo files are missing
 library=/usr/lib64/rankweave/librankweave.so
 grep -q "^_rankweave_library=$library$" /usr/share/rankweave/site/rankweave.sh || echo wrong library in the file of the site
 """
 
 REMOVE = r"""
 cd /
-{remove} || echo the removal failed
+$remove || echo the removal failed
 rpm -q rankweave
 all_files >/tmp/after
 diff /tmp/before /tmp/after && echo nothing is left
@@ -87,7 +87,7 @@ def check(verdicts, debian, package, nfpm, tools):
             if debian.run(files, f"command -v {program}").returncode != 0:
                 # Of Debian 11, only rpm is installed.
                 continue
-            begin = INSTALL.format(install=install, places=" ".join(tools.places))
+            begin = INSTALL.replace("$install", install).replace("$places", " ".join(tools.places))
             outcome = debian.run(files, begin + "( " + tools.two_launches + ")\n" + tools.strangers)
             verdicts.launches(f"{name} by {program}", outcome)
             verdicts.check(f"{name} by {program}: every file is in its place, and as it was packed",
@@ -95,7 +95,7 @@ def check(verdicts, debian, package, nfpm, tools):
                            and "are missing" not in outcome.stdout and "wrong library" not in outcome.stdout,
                            outcome.stdout + outcome.stderr)
             tools.silent(verdicts, f"{name} by {program}", outcome)
-            outcome = debian.run(files, begin + REMOVE.format(remove=remove))
+            outcome = debian.run(files, begin + REMOVE.replace("$remove", remove))
             verdicts.check(f"{name}: {program} removes it, and nothing is left", "verify:  0" in outcome.stdout
                            and "package rankweave is not installed\nnothing is left\n" in outcome.stdout
                            and "failed" not in outcome.stdout, outcome.stdout + outcome.stderr)
