@@ -116,6 +116,7 @@ records() { ls /home/$1/.local/share/rankweave 2>/dev/null | grep -c 'rkw$' || t
 for user in ann bob cat; do
     echo "login of $user: $(su - $user -c "env $launch" 2>&1 | tr '\n' ' ')records $(records $user)"
 done
+echo "ann types the command: $(su - ann -c "rankweave run -v -- env $launch" 2>&1 | grep -c '^sum 6$\|^rankweave: app-') records $(records ann)"
 echo "bob types the command: $(su - bob -c "env $launch" 2>&1 | tr '\n' ' ')$(su - bob -c "rankweave run -v -- env $launch" 2>&1 |
     grep -o "launcher's order" | head -n 1) records $(records bob)"
 sed -i 's|_shortest=off|_shortest=60|' /etc/profile.d/rankweave.sh
@@ -165,6 +166,7 @@ def check(verdicts, debian, packages, program):
             ("a user who logs in is recorded, without a word", "login of ann: sum 6 records 1"),
             ("a user with the file rankweave.off is not recorded", "login of bob: sum 6 records 0"),
             ("a user of tcsh who logs in is recorded", "login of cat: sum 6 records 1"),
+            ("'rankweave run' works where the library is preloaded already", "ann types the command: 2 records 1"),
             ("'rankweave run' works in spite of rankweave.off", "bob types the command: sum 6 launcher's order records 1"),
             ("a short launch of a new program is not stored", "login of dan: sum 6 records 0"),
             ("the epilog without bounds removes nothing", "epilog without bounds: code 0 records 1 0"),
