@@ -20,13 +20,14 @@ useradd --system -m -s /bin/bash service
 site=/usr/share/rankweave/site library=/usr/lib/rankweave/librankweave.so
 """
 
-# as USER SHELL COMMAND [NAME=VALUE…]: a new shell without other variables. The command is between two lines of its own, so that
-# what it prints is seen, also on standard error.
+# as USER SHELL COMMAND [no-job] [NAME=VALUE…]: a new shell without other variables but that of a job of Slurm, and without
+# programs: the file must not start any. What it prints is seen, also on standard error.
 EACH_SHELL = r"""
 as() {
-    local user=$1 shell=$2 command=$3
+    local user=$1 shell=$2 command=$3 job=SLURM_JOB_ID=7
     shift 3
-    runuser -u $user -- env -i HOME=/home/$user PATH=/nonexistent "$@" /bin/$shell -c "$command" 2>&1
+    [ "${1:-}" != no-job ] || { job='' && shift; }
+    runuser -u $user -- env -i HOME=/home/$user PATH=/nonexistent $job "$@" /bin/$shell -c "$command" 2>&1
 }
 ask() {
     local name=$1
@@ -49,9 +50,10 @@ all_cases() {
     ask "file off" bob $shell "$twice"
     ask "file off elsewhere" ann $shell "$twice" XDG_CONFIG_HOME=/home/bob/.config
     ask "own shortest" ann $shell "$twice" RANKWEAVE_SHORTEST=off
-    sed 's|_jobs_only\( *= *\)no|_jobs_only\1yes|' $file >$changed
-    ask "no job" ann $shell "$read $changed; $show"
-    ask "job" ann $shell "$read $changed; $show" SLURM_JOB_ID=7
+    ask "no job" ann $shell "$twice" no-job
+    ask "another batch system" ann $shell "$twice" no-job PBS_JOBID=7.host
+    sed 's|_jobs_only\( *= *\)yes|_jobs_only\1no|' $file >$changed
+    ask "each shell" ann $shell "$read $changed; $show" no-job
     sed "s|_skip\( *\)= *\"*\$|_skip\1=\1'a*,b'|" $file >$changed
     ask "skip" ann $shell "$read $changed; $show"
     sed "s|_preload\( *=\)\( *\)[\$\"].*|_preload\1\2'/usr/\$LIB/rankweave/librankweave.so'|" $file >$changed
@@ -94,7 +96,8 @@ EXPECTED = {
     "file off elsewhere": "",
     "own shortest": f"LD_PRELOAD={LIBRARY} RANKWEAVE_SHORTEST=off",
     "no job": "",
-    "job": ON,
+    "another batch system": ON,
+    "each shell": ON,
     "skip": f"{ON} RANKWEAVE_SKIP=a*,b",
     "library by $LIB": "LD_PRELOAD=/usr/$LIB/rankweave/librankweave.so RANKWEAVE_SHORTEST=60",
     "another processor": "",
@@ -105,7 +108,7 @@ EXPECTED = {
 # Users log in, and launch a program. `records USER` prints how many records the store of a user has.
 LOGIN = r"""
 cp $site/rankweave.sh $site/rankweave.csh /etc/profile.d
-sed -i 's|_shortest\( *=\( *\)\)60|_shortest\1off|' /etc/profile.d/rankweave.*sh
+sed -i 's|_shortest\( *=\( *\)\)60|_shortest\1off|; s|_jobs_only\( *= *\)yes|_jobs_only\1no|' /etc/profile.d/rankweave.*sh
 echo 'source /etc/profile.d/rankweave.csh' >>/etc/csh.login
 cat >/tmp/app.c <<'TEXT'
 $program

@@ -9,7 +9,7 @@ set _rankweave_loader = "@LOADER@"
 # With '$LIB' in single quotes, if programs of 32 bits are in use.
 set _rankweave_preload = "$_rankweave_library"
 set _rankweave_first_uid = 1000
-set _rankweave_jobs_only = no
+set _rankweave_jobs_only = yes
 set _rankweave_shortest = 60
 set _rankweave_skip = ""
 

@@ -22,7 +22,9 @@ _rankweave_preload=$_rankweave_library
 _rankweave_first_uid=1000
 # yes: only inside a job of Slurm, PBS, LSF, Flux, Grid Engine or the Fujitsu TCS, and not in other shells. A job of Slurm
 # reads this file only if its script begins with '#!/bin/bash -l'; see the file task-prolog beside this one.
-_rankweave_jobs_only=no
+# no: in each login shell. A launcher that starts processes on other nodes by ssh may leave the library out there. Each launch
+# then waits two minutes. The guide says how to look.
+_rankweave_jobs_only=yes
 # A program that is not in the store yet is stored only if it ran so long: seconds, or off. See --shortest.
 _rankweave_shortest=60
 # Programs that are left alone, such as '/usr/bin/*,bash,python*', or nothing. See --skip.
