@@ -109,7 +109,7 @@ openmpi_environment() {
     export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 }
 
-# build_preload [PROFILE]: builds librankweave.so and sets RW_LIBRARY. The profiles are `preload`, and `demo`, which takes less
+# build_preload [PROFILE]: builds librankweave.so and sets RW_LIBRARY. The profiles are `preload`, and `quick`, which takes less
 # time and makes a larger file.
 build_preload() {
     local profile=${1:-preload}
