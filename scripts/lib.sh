@@ -109,11 +109,13 @@ openmpi_environment() {
     export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 }
 
-# build_preload: builds librankweave.so and sets RW_LIBRARY.
+# build_preload [PROFILE]: builds librankweave.so and sets RW_LIBRARY. The profiles are `preload`, and `quick`, which takes less
+# time and makes a larger file.
 build_preload() {
+    local profile=${1:-preload}
     find_cargo || fail "$RW_EXIT_USAGE" "cargo is missing; run scripts/setup"
-    (cd "$RW_ROOT" && cargo build --quiet -p rankweave-preload --profile preload) || return 1
-    RW_LIBRARY=$RW_TARGET/preload/librankweave.so
+    (cd "$RW_ROOT" && cargo build --quiet -p rankweave-preload --profile "$profile") || return 1
+    RW_LIBRARY=$RW_TARGET/$profile/librankweave.so
     [ -e "$RW_LIBRARY" ]
 }
 

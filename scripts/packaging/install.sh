@@ -80,10 +80,16 @@ put() {
 }
 while IFS= read -r file; do
     case $file in
-        share/rankweave/*) ;;
+        share/rankweave/install.sh | share/rankweave/installed.txt) ;;
         *) put "$here/$file" "$file" ;;
     esac
 done <"$new"
+# These files are read by shells, which do not tell them where they are.
+for file in "$prefix/share/rankweave/site/rankweave.sh" "$prefix/share/rankweave/site/rankweave.csh"; do
+    [ -f "$file" ] || continue
+    sed "s|@LIBRARY@|$prefix/lib/rankweave/librankweave.so|" "$file" >"$file.new"
+    mv -f "$file.new" "$file"
+done
 put "$here/install.sh" share/rankweave/install.sh
 put "$new" share/rankweave/installed.txt
 chmod 644 "$list"

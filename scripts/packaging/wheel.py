@@ -16,8 +16,9 @@ import subprocess
 import sys
 import zipfile
 
-# Not for pip: module files are for prefixes that administrators make, and nobody looks for a book in an environment.
-LEFT_OUT = ("share/modulefiles/", "share/lmod/", "share/doc/rankweave/docs/")
+# Not for pip: module files and files of the site are for prefixes that administrators make, and nobody looks for a book in an
+# environment.
+LEFT_OUT = ("share/modulefiles/", "share/lmod/", "share/rankweave/site/", "share/doc/rankweave/docs/")
 SUMMARY = "Records the traffic between the ranks of MPI programs and places ranks that exchange much data close together"
 
 

@@ -32,6 +32,9 @@ def check(verdicts, packages, cache, processor, tools):
     for name in ("bin/rankweave", "lib/rankweave/librankweave.so"):
         head = tools.machine(f"readelf -h {packages}/root/{name}").stdout
         verdicts.check(f"{name} is for {processor}", re.search(rf"Machine: +{elf}$", head, re.M) is not None, head)
+    with open(os.path.join(packages, "root/share/rankweave/site/rankweave.sh"), encoding="utf-8") as file:
+        loader = f"\n_rankweave_loader=/lib/ld-linux-{processor}.so.1\n"
+        verdicts.check(f"the files of the site are for {processor}", loader in file.read())
     wheel = tools.one(packages, "*.whl")
     shown = " ".join(tools.machine(f"{cache}/packaging/bin/auditwheel show {wheel}").stdout.split())
     tag = re.search(rf"manylinux_\d+_\d+_{processor}", os.path.basename(wheel))

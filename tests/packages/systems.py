@@ -9,10 +9,11 @@ import os
 import re
 import subprocess
 
-# What a system needs to compile and run an MPI program, and the program that its users load modules with. EasyBuild
-# needs Python.
+# What a system needs to compile and run an MPI program, the program that its users load modules with, and the program that
+# installs an .rpm. EasyBuild needs Python, and the files of the site are read by several shells (site.py).
 PACKAGES = ["gcc", "libc6-dev", "openmpi-bin", "libopenmpi-dev"]
-RELEASES = {"bullseye": ["environment-modules"], "bookworm": ["lmod", "python3", "file"]}
+RELEASES = {"bullseye": ["environment-modules", "rpm"],
+            "bookworm": ["lmod", "python3", "file", "rpm", "dnf", "tcsh", "csh", "zsh", "ksh93u+m", "mksh"]}
 DONE = ".rankweave-packages"
 
 # With these, Open MPI starts as root, and with more ranks than cores.

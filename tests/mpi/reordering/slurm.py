@@ -21,6 +21,7 @@ from driver import stacks
 from driver.checks import own_lines
 from lifecycle import exits
 from recording import expected
+from reordering import slurm_site
 
 CLUSTER = os.path.join(stacks.ROOT, "scripts", "cluster")
 EPILOG = os.path.join(stacks.ROOT, "scripts", "packaging", "epilog")
@@ -280,6 +281,7 @@ class Variants(Launches):
         if full:
             self.time_limit()
             self.invisible()
+        slurm_site.task_prolog(self)
         self.epilog()
 
     def one(self, name, command, store, tasks=8, out="ok send\n", **variables):
