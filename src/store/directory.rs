@@ -295,7 +295,7 @@ impl Store {
     /// The file that a selector means, see [`Store::find`].
     pub fn find_path(&self, selector: Option<&str>) -> Result<PathBuf> {
         let Some(text) = selector.filter(|s| !s.is_empty()) else {
-            let newest = self.list()?.into_iter().next();
+            let newest = self.listing()?.records().next().map(|record| record.entry());
             newest.iter().for_each(|entry| self.apply_failures(&entry.key));
             return newest.map(|entry| entry.path).ok_or_else(|| {
                 Error::new(ErrorKind::NotFound, "the store is empty")
@@ -332,12 +332,13 @@ impl Store {
                 return Ok(run.path);
             }
         }
-        let keys = self.list()?;
-        let matching: Vec<&Entry> = keys.iter().filter(|e| e.key.starts_with(text)).collect();
+        let listing = self.listing()?;
+        let begins = listing.records().filter(|record| record.key.starts_with(text));
+        let matching: Vec<_> = begins.collect();
         match matching.as_slice() {
             [one] => {
-                self.apply_failures(&one.key);
-                Ok(one.path.clone())
+                self.apply_failures(one.key);
+                Ok(one.path().into_owned())
             }
             [] => Err(Error::new(
                 ErrorKind::NotFound,
@@ -347,13 +348,16 @@ impl Store {
                 ),
             )
             .at(self.directory.display())
-            .advise(some_keys(keys.iter(), "record a program first"))),
+            .advise(some_keys(
+                listing.records().map(|record| record.key),
+                "record a program first",
+            ))),
             several => Err(Error::new(
                 ErrorKind::Usage,
                 format!("{} keys begin with '{text}'", several.len()),
             )
             .at(self.directory.display())
-            .advise(some_keys(several.iter().copied(), ""))),
+            .advise(some_keys(several.iter().map(|record| record.key), ""))),
         }
     }
 
@@ -385,16 +389,20 @@ impl Store {
 
 /// A file name in the same directory that no other save uses.
 pub(super) fn temporary(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or(OsStr::new("record")).to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.tmp", unique_name()))
+}
+
+/// A part of a file name that nobody else uses.
+pub(super) fn unique_name() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     // Processes of two nodes can have the same number, so the name contains the time as well.
-    let unique = format!(
+    format!(
         "{:x}-{:x}-{:x}",
         std::process::id(),
         since_1970().as_nanos() as u64,
         COUNTER.fetch_add(1, Ordering::Relaxed)
-    );
-    let name = path.file_name().unwrap_or(OsStr::new("record")).to_string_lossy();
-    path.with_file_name(format!(".{name}.{unique}.tmp"))
+    )
 }
 
 /// Whether a file is older than the leftovers of saves that may still be under way.
@@ -409,9 +417,9 @@ pub(super) fn is_older(file: &fs::DirEntry, age: Duration) -> bool {
 }
 
 /// The first few keys, for an advice.
-fn some_keys<'a>(entries: impl Iterator<Item = &'a Entry>, none: &str) -> String {
+fn some_keys<'a>(keys: impl Iterator<Item = &'a str>, none: &str) -> String {
     const SHOWN: usize = 8;
-    let mut keys: Vec<&str> = entries.take(SHOWN + 1).map(|e| e.key.as_str()).collect();
+    let mut keys: Vec<&str> = keys.take(SHOWN + 1).collect();
     if keys.len() > SHOWN {
         keys[SHOWN] = "…";
     }

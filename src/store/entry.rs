@@ -49,6 +49,6 @@ impl Entry {
 }
 
 /// Whether a key has a file with this name without ending.
-fn is_file_of(key: &str, stem: &str) -> bool {
+pub(super) fn is_file_of(key: &str, stem: &str) -> bool {
     file_name(key).strip_suffix(ENDING) == Some(stem)
 }

@@ -7,6 +7,7 @@
 //! * A [`Verdict`] says whether the results of a program depend on the order of its ranks.
 //! * A [`KeptOrder`] is the answer to a mapping problem, which then need not be solved again.
 //! * A [`MeasuredNetwork`] is what a launch found out about the switches between its hosts.
+//! * A [`LaunchNote`] tells a later command that a launch recorded nothing.
 //! * [`RefusedRecords`] is the place where records wait that their store refused.
 //!
 //! The preloaded library uses all of this inside MPI processes, so nothing here needs more than the core
@@ -20,6 +21,7 @@ mod collection;
 mod damaged_files;
 mod devices;
 mod directory;
+mod directory_scan;
 mod entry;
 mod failed_run;
 mod file_name;
@@ -29,6 +31,8 @@ mod identity;
 mod joined_networks;
 mod kept_networks;
 mod kept_orders;
+mod launch_notes;
+mod list_index;
 mod listing;
 mod measured_networks;
 mod mode;
@@ -59,7 +63,8 @@ pub use kept_networks::{
     KeptNetwork, MOST_KEPT, NetworkQuestion, decode_kept_network, read_kept_network,
 };
 pub use kept_orders::{KeptOrder, MOST_ORDERS};
-pub use listing::Listing;
+pub use launch_notes::{LaunchNote, NOTE, remove_note};
+pub use listing::{Listed, Listing};
 pub use measured_networks::{MOST_NETWORKS, decode_measured_network, read_measured_network};
 pub use mode::LaunchMode;
 pub use others::check_folder;

@@ -254,6 +254,13 @@ pub(super) fn read_head(path: &Path) -> Result<(Head, u64)> {
     }
 }
 
+/// What stands in front of the matrix, if these first bytes of a file with this length hold all of it and are sound. Where
+/// they are not, [`read_head`] says why.
+pub(super) fn head_in(bytes: &[u8], length: u64) -> Option<Head> {
+    parse_header(bytes, length, MAGIC, VERSION, "record").ok()?;
+    postcard::take_from_bytes::<Head>(bytes.get(HEADER..)?).ok().map(|(head, _)| head)
+}
+
 /// Bytes that hold the head of a record, unless its command line is very long.
 const FIRST: u64 = 16 << 10;
 

@@ -3,7 +3,7 @@
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::options::Names;
-use crate::store::Entry;
+use crate::store::Listed;
 
 /// Options that select records of a listing.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -29,11 +29,11 @@ pub(in crate::cli) struct RecordFilter {
 }
 
 impl RecordFilter {
-    /// Keeps the records that are meant. Records that cannot be read have neither tasks nor a time.
-    pub(in crate::cli) fn retain(&self, entries: &mut Vec<Entry>) {
+    /// Whether a record is meant. Records that cannot be read have neither tasks nor a time.
+    pub(in crate::cli) fn selects(&self) -> impl Fn(&Listed<'_>) -> bool {
         let names = self.program.as_deref().map(Names::parse);
-        let is_named = |entry: &Entry| {
-            names.as_ref().is_none_or(|names| names.matching(&entry.program, &entry.key).is_some())
+        let is_named = move |record: &Listed<'_>| {
+            names.as_ref().is_none_or(|names| names.matching(record.program, record.key).is_some())
         };
         let has_tasks =
             |tasks: u64| self.tasks.is_none_or(|(from, to)| (from..=to).contains(&tasks));
@@ -41,7 +41,7 @@ impl RecordFilter {
             self.since.is_none_or(|since| at >= since)
                 && self.before.is_none_or(|before| at < before)
         };
-        entries.retain(|e| has_tasks(e.tasks) && is_timely(e.recorded_at) && is_named(e));
+        move |record| has_tasks(record.tasks) && is_timely(record.recorded_at) && is_named(record)
     }
 }
 
@@ -125,6 +125,7 @@ mod tests {
 
     #[test]
     fn records_are_selected() {
+        use crate::store::Entry;
         let entry = |key: &str, tasks, recorded_at| Entry {
             key: key.into(),
             program: format!("/opt/{key}"),
@@ -132,11 +133,11 @@ mod tests {
             recorded_at,
             ..Entry::default()
         };
-        let all = vec![entry("lmp-1", 8, 100), entry("vasp-2", 64, 200), entry("lmp-3", 64, 300)];
+        let all = [entry("lmp-1", 8, 100), entry("vasp-2", 64, 200), entry("lmp-3", 64, 300)];
         let kept = |filter: RecordFilter| {
-            let mut entries = all.clone();
-            filter.retain(&mut entries);
-            entries.into_iter().map(|e| e.key).collect::<Vec<_>>()
+            let selects = filter.selects();
+            let records = all.iter().map(Listed::from).filter(selects);
+            records.map(|record| record.key.to_string()).collect::<Vec<_>>()
         };
         let none = RecordFilter::default;
         assert_eq!(kept(none()).len(), 3);

@@ -6,7 +6,7 @@ use crate::cli::arguments::record_filter::{RecordFilter, age};
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
 use crate::report::units;
-use crate::store::{Collected, Entry, Store};
+use crate::store::{Collected, Entry, Listed, Store};
 use serde_json::json;
 
 const LONG: &str = "\
@@ -62,11 +62,11 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let store = self.store.open()?;
-        let mut entries = store.list()?;
-        self.filter.retain(&mut entries);
+        let listing = store.listing()?;
         // Nobody knows how old an unreadable record is. 'rankweave list --verify' names it.
-        entries.retain(|entry| entry.problem.is_none());
-        let removed = self.superfluous(entries);
+        let readable = listing.records().filter(|record| record.problem.is_none());
+        let removed = self.superfluous(readable.filter(self.filter.selects()));
+        drop(listing);
         let done = store.collect(&removed, self.dry_run)?;
         if self.json {
             let keys: Vec<&str> = removed.iter().map(|entry| entry.key.as_str()).collect();
@@ -94,15 +94,15 @@ impl Args {
         Ok(if done.records + done.leftovers == 0 { Exit::Nothing } else { Exit::Done })
     }
 
-    /// The records that are removed. `entries` are sorted, the newest first.
-    fn superfluous(&self, mut entries: Vec<Entry>) -> Vec<Entry> {
+    /// The records that are removed. `records` are sorted, the newest first.
+    fn superfluous<'a>(&self, records: impl Iterator<Item = Listed<'a>>) -> Vec<Entry> {
         let now = crate::base::clock::since_1970().as_secs();
         let oldest = self.older_than.map_or(0, |age| now.saturating_sub(age));
         let most_bytes = self.most_bytes.unwrap_or(u64::MAX);
         let mut kept = (0usize, 0u64);
-        entries.retain(|entry| {
-            let with = kept.1.saturating_add(entry.size);
-            let stays = entry.recorded_at >= oldest
+        let is_superfluous = |record: &Listed<'_>| {
+            let with = kept.1.saturating_add(record.size);
+            let stays = record.recorded_at >= oldest
                 && kept.0 < self.most_records.unwrap_or(usize::MAX)
                 && with <= most_bytes;
             if stays {
@@ -112,8 +112,8 @@ impl Args {
                 kept.1 = most_bytes;
             }
             !stays
-        });
-        entries
+        };
+        records.filter(is_superfluous).map(|record| record.entry()).collect()
     }
 
     fn summary(&self, store: &Store, collected: &Collected) -> String {
@@ -172,7 +172,8 @@ mod tests {
         let line = Line::parse_from([&["gc"], words].concat());
         let entry =
             |&(age, size): &(u64, u64)| Entry { size, recorded_at: now - age, ..Entry::default() };
-        let gone = line.args.superfluous(entries.iter().map(entry).collect());
+        let entries: Vec<Entry> = entries.iter().map(entry).collect();
+        let gone = line.args.superfluous(entries.iter().map(Listed::from));
         gone.iter().map(|entry| now - entry.recorded_at).collect()
     }
 

@@ -2,13 +2,17 @@
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
+use crate::base::raw_words::shown;
 use crate::cli::arguments::record_filter::RecordFilter;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
+use crate::cli::diagnosis::unrecorded;
 use crate::matrix::Kind;
 use crate::report::units;
-use crate::store::{self, Entry, Finding, Listing, Run, Store, program_of_key};
+use crate::store::{self, Entry, Finding, Listed, Listing, Run, Store, program_of_key};
 use serde_json::json;
+use std::borrow::Cow;
+use std::io::Write;
 
 /// List the records in the store, the newest first
 #[derive(Debug, clap::Args)]
@@ -49,30 +53,31 @@ pub struct ListArgs {
 impl ListArgs {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let store = self.store.open()?;
-        let mut listing = store.listing()?;
-        let is_empty = listing.entries.is_empty();
-        let mut entries = std::mem::take(&mut listing.entries);
-        self.filter.retain(&mut entries);
-        entries.truncate(self.most.unwrap_or(usize::MAX));
-        let read = entries.len();
-        if self.verify {
-            entries = damaged(entries);
-        }
-        let all = Shown { store: &store, listing: &listing, entries: &entries };
+        let listing = store.listing()?;
+        let selects = self.filter.selects();
+        let selected = (0..listing.len()).filter(|&position| selects(&listing.record(position)));
+        let selected: Vec<usize> = selected.take(self.most.unwrap_or(usize::MAX)).collect();
+        let read = selected.len();
+        let damaged = if self.verify { damaged(&listing, &selected) } else { Vec::new() };
+        let records = match self.verify {
+            true => Shown::These(&damaged),
+            false => Shown::Selected(&listing, &selected),
+        };
+        let all = Table { store: &store, listing: &listing, records };
         if self.json {
             output::print_json(&Document {
-                records: Records { shown: &all, all: self.all },
+                records: Records { table: &all, all: self.all },
                 schema: 1,
                 store: store.directory().display().to_string(),
             })?;
         } else if self.csv {
-            output::print(&all.csv())?;
-        } else if self.verify && entries.is_empty() && read > 0 {
+            output::write_to(None, |out| all.csv(out))?;
+        } else if self.verify && damaged.is_empty() && read > 0 {
             eprintln!("rankweave: {}", sound(read));
-        } else if entries.is_empty() {
+        } else if records.len() == 0 {
             let directory = store.directory();
             let (what, advice) = match directory.exists() {
-                true if is_empty => ("the store is empty", ""),
+                true if listing.is_empty() => ("the store is empty", ""),
                 true => ("no record is of this kind", ""),
                 false => (
                     "there is no store yet",
@@ -81,17 +86,20 @@ impl ListArgs {
             };
             eprintln!("rankweave: {what} (in {}){advice}", directory.display());
         } else {
-            output::print(&all.table())?;
+            output::write_to(None, |out| all.table(out))?;
             if self.all {
-                output::print(&runs_table(&store, &entries))?;
+                output::print(&runs_table(&store, records))?;
             }
         }
-        if self.verify && !entries.is_empty() {
-            let what = format!("{} of {} cannot be read", entries.len(), counted(read, "record"));
+        if !damaged.is_empty() {
+            let what = format!("{} of {} cannot be read", damaged.len(), counted(read, "record"));
             return Err(Error::new(ErrorKind::Format, what)
                 .at(store.directory().display())
                 .advise("remove them: rankweave rm KEY; the programs are then recorded anew"));
         }
+        // Scripts that read the list have no use for this message, and nobody would see it.
+        let message = if self.json || self.csv { None } else { unrecorded(&store) };
+        message.iter().for_each(|message| eprintln!("rankweave: {}", shown(message)));
         Ok(if read == 0 { Exit::Nothing } else { Exit::Done })
     }
 }
@@ -104,19 +112,22 @@ fn sound(records: usize) -> String {
 }
 
 /// The records that cannot be read to their end, with the reason. Several threads read.
-fn damaged(entries: Vec<Entry>) -> Vec<Entry> {
+fn damaged(listing: &Listing, selected: &[usize]) -> Vec<Entry> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let part = entries.len().div_ceil(threads).max(1);
-    let examine = |some: &[Entry]| -> Vec<Entry> {
-        let problem = |entry: &Entry| match store::read_file(&entry.path) {
-            Ok(_) => None,
-            Err(error) => Some(Entry { problem: Some(error), ..entry.clone() }),
+    let part = selected.len().div_ceil(threads).max(1);
+    let examine = |some: &[usize]| -> Vec<Entry> {
+        let problem = |&position: &usize| {
+            let record = listing.record(position);
+            match store::read_file(&record.path()) {
+                Ok(_) => None,
+                Err(error) => Some(Entry { problem: Some(error), ..record.entry() }),
+            }
         };
         some.iter().filter_map(problem).collect()
     };
     std::thread::scope(|scope| {
         let started: Vec<_> =
-            entries.chunks(part).map(|some| scope.spawn(move || examine(some))).collect();
+            selected.chunks(part).map(|some| scope.spawn(move || examine(some))).collect();
         started
             .into_iter()
             .flat_map(|thread| {
@@ -126,11 +137,36 @@ fn damaged(entries: Vec<Entry>) -> Vec<Entry> {
     })
 }
 
-/// The records of a listing that are printed.
-struct Shown<'a> {
+/// The records that are printed.
+#[derive(Clone, Copy)]
+enum Shown<'a> {
+    /// Those at these positions of a listing.
+    Selected(&'a Listing, &'a [usize]),
+    These(&'a [Entry]),
+}
+
+impl<'a> Shown<'a> {
+    fn len(self) -> usize {
+        match self {
+            Shown::Selected(_, positions) => positions.len(),
+            Shown::These(entries) => entries.len(),
+        }
+    }
+
+    fn iter(self) -> impl Iterator<Item = Listed<'a>> {
+        (0..self.len()).map(move |k| match self {
+            Shown::Selected(listing, positions) => listing.record(positions[k]),
+            Shown::These(entries) => Listed::from(&entries[k]),
+        })
+    }
+}
+
+/// The records that are printed, with what their verdicts are found by. A list of a million records would take much memory as
+/// a text, so each record is written by itself.
+struct Table<'a> {
     store: &'a Store,
     listing: &'a Listing,
-    entries: &'a [Entry],
+    records: Shown<'a>,
 }
 
 /// What `--json` prints, with its fields in alphabetical order, as in all documents of the command.
@@ -141,9 +177,8 @@ struct Document<'a> {
     store: String,
 }
 
-/// The records, each of which is made when it is written: a list of a million would take 2 GB.
 struct Records<'a> {
-    shown: &'a Shown<'a>,
+    table: &'a Table<'a>,
     all: bool,
 }
 
@@ -152,97 +187,120 @@ impl serde::Serialize for Records<'_> {
         &self,
         serializer: S,
     ) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.shown.entries.iter().map(|e| self.shown.json(e, self.all)))
+        serializer.collect_seq(self.table.records.iter().map(|r| self.table.json(&r, self.all)))
     }
 }
 
-/// The finding of the verdict that counts for the program of a record. A difference counts before mixed ranks, and
-/// mixed ranks before the newest verdict. `None` if there is no verdict, or if the key does not identify the program.
-fn verdict(store: &Store, listing: &Listing, entry: &Entry) -> Option<&'static str> {
-    let program = program_of_key(&entry.key)?;
-    if !store.may_have_verdicts(listing, program) {
-        return None;
-    }
-    let verdicts = store.verdicts(program).ok()?;
-    // A difference with any number of tasks counts for all numbers of tasks, as it does for 'rankweave run'.
-    let newest = |finding| verdicts.iter().rfind(|v| v.finding == finding);
-    let against = newest(Finding::Differs).or_else(|| newest(Finding::MixesRanks));
-    against.or(verdicts.last()).map(|v| v.finding.name())
+/// A record in JSON, with its fields in alphabetical order.
+#[derive(serde::Serialize)]
+struct JsonRecord<'a> {
+    file: String,
+    key: &'a str,
+    problem: Option<String>,
+    program: &'a str,
+    recorded_at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Vec<serde_json::Value>>,
+    size_bytes: u64,
+    tasks: u64,
+    verdict: Option<&'static str>,
 }
 
-impl Shown<'_> {
-    fn json(&self, entry: &Entry, all: bool) -> serde_json::Value {
-        let mut value = json!({
-            "key": entry.key,
-            "program": entry.program,
-            "tasks": entry.tasks,
-            "recorded_at": entry.recorded_at,
-            "file": entry.path.display().to_string(),
-            "size_bytes": entry.size,
-            "verdict": verdict(self.store, self.listing, entry),
-            "problem": entry.problem.as_ref().map(ToString::to_string),
-        });
-        if all {
-            let runs: Vec<_> =
-                ListedRun::of(self.store, &entry.key).iter().map(ListedRun::json).collect();
-            value["runs"] = runs.into();
+impl<'a> Table<'a> {
+    /// The finding of the verdict that counts for the program of a record. A difference counts before mixed ranks, and
+    /// mixed ranks before the newest verdict. `None` if there is no verdict, or if the key does not identify the program.
+    fn verdict(&self, record: &Listed<'_>) -> Option<&'static str> {
+        let program = program_of_key(record.key)?;
+        if !self.store.may_have_verdicts(self.listing, program) {
+            return None;
         }
-        value
+        let verdicts = self.store.verdicts(program).ok()?;
+        // A difference with any number of tasks counts for all numbers of tasks, as it does for 'rankweave run'.
+        let newest = |finding| verdicts.iter().rfind(|v| v.finding == finding);
+        let against = newest(Finding::Differs).or_else(|| newest(Finding::MixesRanks));
+        against.or(verdicts.last()).map(|v| v.finding.name())
+    }
+
+    fn json(&self, record: &Listed<'a>, all: bool) -> JsonRecord<'a> {
+        let runs = || ListedRun::of(self.store, record.key).iter().map(ListedRun::json).collect();
+        JsonRecord {
+            file: record.path().display().to_string(),
+            key: record.key,
+            problem: record.problem.map(ToString::to_string),
+            program: record.program,
+            recorded_at: record.recorded_at,
+            runs: all.then(runs),
+            size_bytes: record.size,
+            tasks: record.tasks,
+            verdict: self.verdict(record),
+        }
     }
 
     /// The same columns as in JSON.
-    fn csv(&self) -> String {
-        let mut out =
-            String::from("key,program,tasks,recorded_at,file,size_bytes,verdict,problem\n");
-        for entry in self.entries {
-            let problem = entry.problem.as_ref().map(ToString::to_string).unwrap_or_default();
-            let fields = [
-                quoted(&entry.key),
-                quoted(&entry.program),
-                entry.tasks.to_string(),
-                entry.recorded_at.to_string(),
-                quoted(&entry.path.display().to_string()),
-                entry.size.to_string(),
-                verdict(self.store, self.listing, entry).unwrap_or_default().into(),
-                quoted(&problem),
-            ];
-            out += &fields.join(",");
-            out.push('\n');
-        }
-        out
+    fn csv(&self, out: &mut dyn Write) -> Result<()> {
+        let written = (|| {
+            writeln!(out, "key,program,tasks,recorded_at,file,size_bytes,verdict,problem")?;
+            for record in self.records.iter() {
+                let file = record.path();
+                let problem = record.problem.map(ToString::to_string).unwrap_or_default();
+                writeln!(
+                    out,
+                    "{},{},{},{},{},{},{},{}",
+                    quoted(record.key),
+                    quoted(record.program),
+                    record.tasks,
+                    record.recorded_at,
+                    quoted(&file.display().to_string()),
+                    record.size,
+                    self.verdict(&record).unwrap_or_default(),
+                    quoted(&problem),
+                )?;
+            }
+            Ok(())
+        })();
+        written.map_err(crate::formats::write_error)
     }
 
-    fn table(&self) -> String {
-        let key = |e: &Entry| units::printable(&e.key);
-        let wide = self.entries.iter().map(|e| key(e).chars().count()).max().unwrap_or(0).max(3);
-        let mut out = format!(
-            "{:<wide$}  {:>7}  {:>9}  {:<20}  {:<14}  {}\n",
-            "KEY", "TASKS", "SIZE", "RECORDED", "CHECK", "PROGRAM"
-        );
-        for entry in self.entries {
-            let size = units::bytes(entry.size);
-            out.push_str(&match &entry.problem {
-                None => format!(
-                    "{:<wide$}  {:>7}  {size:>9}  {:<20}  {:<14}  {}\n",
-                    key(entry),
-                    entry.tasks,
-                    units::time(entry.recorded_at),
-                    verdict(self.store, self.listing, entry).unwrap_or("–"),
-                    units::printable(&entry.program)
-                ),
-                Some(problem) => {
-                    format!("{:<wide$}  {:>7}  {size:>9}  unreadable: {problem}\n", key(entry), "?")
+    fn table(&self, out: &mut dyn Write) -> Result<()> {
+        let key = |record: &Listed<'_>| units::printable(record.key);
+        let width = |record: Listed<'_>| key(&record).chars().count();
+        let wide = self.records.iter().map(width).max().unwrap_or(0).max(3);
+        let written = (|| {
+            writeln!(
+                out,
+                "{:<wide$}  {:>7}  {:>9}  {:<20}  {:<14}  PROGRAM",
+                "KEY", "TASKS", "SIZE", "RECORDED", "CHECK"
+            )?;
+            for record in self.records.iter() {
+                let (key, size) = (key(&record), units::bytes(record.size));
+                match record.problem {
+                    None => writeln!(
+                        out,
+                        "{key:<wide$}  {:>7}  {size:>9}  {:<20}  {:<14}  {}",
+                        record.tasks,
+                        units::time(record.recorded_at),
+                        self.verdict(&record).unwrap_or("–"),
+                        units::printable(record.program)
+                    )?,
+                    Some(problem) => {
+                        writeln!(
+                            out,
+                            "{key:<wide$}  {:>7}  {size:>9}  unreadable: {problem}",
+                            "?"
+                        )?;
+                    }
                 }
-            });
-        }
-        out
+            }
+            Ok(())
+        })();
+        written.map_err(crate::formats::write_error)
     }
 }
 
 /// A field of CSV (RFC 4180).
-fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> Cow<'_, str> {
     match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
         false => text.into(),
     }
 }
@@ -294,8 +352,8 @@ impl ListedRun {
 }
 
 /// The table of the records that are not in use; empty if there are none.
-fn runs_table(store: &Store, entries: &[Entry]) -> String {
-    let runs: Vec<ListedRun> = entries.iter().flat_map(|e| ListedRun::of(store, &e.key)).collect();
+fn runs_table(store: &Store, records: Shown<'_>) -> String {
+    let runs: Vec<ListedRun> = records.iter().flat_map(|r| ListedRun::of(store, r.key)).collect();
     if runs.is_empty() {
         return String::new();
     }

@@ -9,14 +9,16 @@ use crate::base::raw_words::{decoded, shown};
 use crate::cli::arguments::launch_word;
 use crate::cli::arguments::settings::SettingsArgs;
 use crate::cli::console::{Exit, output};
-use crate::cli::diagnosis::{forecast, leftovers, wrong_numbers};
+use crate::cli::diagnosis::{forecast, leave_note, leftovers, unrecorded, wrong_numbers};
 use crate::cli::launcher::{Launcher, LocatedLauncher};
 use crate::cli::placement::{PlacedLaunch, Refusal, check};
 use crate::cli::preload::command::{LaunchCommand, Prepared};
 use crate::cli::preload::settings;
-use crate::launch::{PLACED, RanksFound};
+use crate::launch::{PLACED, RanksFound, Storage};
 use crate::options::{Place, Settings};
+use crate::store::{NOTE, remove_note};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -105,18 +107,25 @@ impl Args {
         if self.check_placement {
             return self.check(&found, placed.as_ref());
         }
-        let plan = self.plan(placed.as_ref(), &settings)?;
+        let plan = self.plan(placed.as_ref(), &settings, None)?;
         if self.dry_run {
             output::print(&plan.shell_line())?;
             return Ok(Exit::Done);
         }
-        self.say_what_will_be_missed(&found, &settings, unread);
+        let is_told = self.say_what_will_be_missed(&found, &settings, unread);
+        let note = leave_note(&found, &self.launch, &settings, is_told);
+        let plan = match &note {
+            Some(_) => self.plan(placed.as_ref(), &settings, note.as_deref())?,
+            None => plan,
+        };
         let mut command = std::process::Command::new(decoded(&plan.command[0]));
         // A value that this process got belongs to the launch that started this process.
-        command.env_remove(PLACED);
+        command.env_remove(PLACED).env_remove(NOTE);
         command.args(plan.command[1..].iter().map(|word| decoded(word)));
         command.envs(plan.environment.iter().map(|(name, value)| (name, decoded(value))));
         let error = command.exec();
+        // The user is told now that nothing was launched.
+        note.iter().for_each(|note| remove_note(note));
         Err(Error::new(ErrorKind::Io, format!("cannot start the launcher: {error}"))
             .at(shown(&plan.command[0]))
             .advise("give the name of a launcher that is in PATH, after --"))
@@ -167,13 +176,13 @@ impl Args {
     }
 
     /// Says what of this launch will not be used or recorded, and that something of earlier ones was not. `unread` is
-    /// a message about a description that cannot be read here.
+    /// a message about a description that cannot be read here. Returns whether nothing of this launch will be recorded.
     fn say_what_will_be_missed(
         &self,
         found: &LocatedLauncher,
         settings: &Settings,
         unread: Option<String>,
-    ) {
+    ) -> bool {
         let variable = |name: &str| std::env::var(name).ok();
         let mut messages = settings::about_unknown_variables();
         if settings.place != Place::LauncherOnly {
@@ -182,17 +191,27 @@ impl Args {
             messages.extend(wrong_numbers(found, &self.launch, settings));
         }
         messages.extend(unread);
+        let mut is_told = false;
         if settings.place != Place::LauncherOnly {
-            messages.extend(forecast(found, &self.launch, settings, variable));
+            let forecast = forecast(found, &self.launch, settings, variable);
+            is_told = forecast.is_some();
+            messages.extend(forecast);
             messages.extend(leftovers(settings));
+            messages.extend(Storage::open(settings).ok().and_then(|store| unrecorded(&store)));
         }
         for message in messages {
             eprintln!("rankweave: {}", shown(&message));
         }
+        is_told
     }
 
-    /// The command that is executed.
-    fn plan(&self, placed: Option<&PlacedLaunch>, settings: &Settings) -> Result<LaunchCommand> {
+    /// The command that is executed. `note` is the file of the note of the launch.
+    fn plan(
+        &self,
+        placed: Option<&PlacedLaunch>,
+        settings: &Settings,
+        note: Option<&Path>,
+    ) -> Result<LaunchCommand> {
         let (command, environment) = match placed {
             Some(placed) => (&placed.command, placed.environment.clone()),
             None => (&self.launch, Vec::new()),
@@ -206,6 +225,8 @@ impl Args {
         if let Some(placed) = placed {
             variables.push((PLACED.to_string(), placed.handed_over.clone()));
         }
+        let note = note.and_then(Path::to_str);
+        variables.extend(note.map(|note| (NOTE.to_string(), note.to_string())));
         let mut plan = prepared.command(command, &variables)?;
         plan.environment.extend(environment);
         Ok(plan)

@@ -17,6 +17,7 @@ mod numbers;
 mod probe;
 mod program;
 mod sanitizer;
+mod unrecorded;
 
 pub(in crate::cli) use facts::{Diagnosed, Diagnosis};
 pub(in crate::cli) use finding::Finding;
@@ -24,3 +25,4 @@ pub(in crate::cli) use forecast::forecast;
 pub(in crate::cli) use leftovers::leftovers;
 pub(in crate::cli) use network::{NetworkKnown, is_not_asked, not_asked};
 pub(in crate::cli) use numbers::wrong_numbers;
+pub(in crate::cli) use unrecorded::{leave_note, unrecorded};

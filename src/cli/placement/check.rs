@@ -11,7 +11,7 @@ use crate::cli::preload::command::LaunchCommand;
 use crate::cli::trial::{Streams, execute};
 use crate::launch::{PLACED, PlacedRanks, RanksFound};
 use crate::options::TABLE;
-use crate::store::Placement;
+use crate::store::{NOTE, Placement};
 use std::time::Duration;
 
 /// What `sh` runs on each rank. It stays for a moment after its answer: Open MPI 5 loses count of processes that end at
@@ -38,7 +38,7 @@ pub(in crate::cli) fn hosts(
     words.extend(["sh", "-c", SCRIPT].map(String::from));
     let plan = LaunchCommand { command: words, environment: environment.to_vec() };
     let mut removed: Vec<&str> = TABLE.iter().map(|option| option.env).collect();
-    removed.extend(["LD_PRELOAD", PLACED]);
+    removed.extend(["LD_PRELOAD", PLACED, NOTE]);
     let run = execute(&plan, &removed, None, &Streams::new()?, Some(PATIENCE))?;
     if let Some(how) = run.failure() {
         let what = format!("the helper launch that asks each rank for its host failed: {how}");

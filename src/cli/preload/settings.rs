@@ -10,13 +10,15 @@ use crate::cli::arguments::settings::SettingsArgs;
 use crate::launch::PLACED;
 use crate::options::{FUNCTIONS, Settings, Slots, TABLE};
 use crate::report::units::printable;
+use crate::store::NOTE;
 use std::ffi::OsString;
 
 /// Variables that have no option.
-const OTHER_VARIABLES: [&str; 9] = [
+const OTHER_VARIABLES: [&str; 10] = [
     library::VARIABLE,
     FUNCTIONS,
     PLACED,
+    NOTE,
     functions::MPI,
     "RANKWEAVE_ADDRESS",
     "RANKWEAVE_CHAIN",
@@ -158,7 +160,7 @@ fn unknown_among(names: impl Iterator<Item = String>) -> Vec<(String, Option<&'s
 /// this environment.
 fn merged(environment: impl Iterator<Item = (OsString, OsString)>, given: Variables) -> Variables {
     // The values of these variables are found anew for every launch.
-    let own = [library::VARIABLE, FUNCTIONS, PLACED];
+    let own = [library::VARIABLE, FUNCTIONS, PLACED, NOTE];
     let mut variables: Variables = environment
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| name.starts_with("RANKWEAVE_") && !own.contains(&name.as_str()))

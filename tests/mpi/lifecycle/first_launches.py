@@ -220,10 +220,47 @@ def exports(scene):
     scene.run("rankweave export ring --to rankfile --mapping order")
 
 
+def script(scene, name, text):
+    """A script that the user runs."""
+    with open(scene.path(name), "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\n{text}\n")
+    os.chmod(scene.path(name), 0o755)
+
+
+def silent_launches(scene):
+    """scripts of which nothing is recorded, and the next commands"""
+    script(scene, "records.sh", "mpirun -n 2 ./ring send && mpirun -n 2 ./ring send")
+    script(scene, "plain.sh", "true")
+    script(scene, "loses.sh", "env -u LD_PRELOAD mpirun -n 2 ./ring send")
+    script(scene, "inner.sh", "rankweave run -- mpirun -n 2 ./ring send")
+    scene.run("rankweave run -- ./records.sh")
+    scene.run("rankweave run -- ./inner.sh")
+    scene.run("rankweave run -- ./plain.sh")
+    scene.run("rankweave run -- ./loses.sh")
+    scene.run("rankweave run -- sh ./plain.sh 'a b'")
+    scene.run("rankweave list")
+    scene.run("rankweave run -- mpirun -n 2 ./ring send")
+    scene.run("rankweave run --mode off -- ./plain.sh")
+    scene.run("rankweave run --dry-run -- ./plain.sh > /dev/null", "rankweave run --dry-run -- ./plain.sh")
+    scene.run("rankweave run -- ./no-such-program")
+    scene.run("rankweave run -- mpirun -n 2 ./ring send")
+    scene.run("ls -A $HOME/.local/share/rankweave/launches | wc -l")
+
+
+def silent_store(scene):
+    """a script of which nothing is recorded, and a store that cannot be written"""
+    scene.user = NOBODY
+    scene.folder("site")
+    script(scene, "plain.sh", "true")
+    for _ in range(2):
+        scene.run(f"rankweave run --store {scene.path('site')} -- ./plain.sh", "rankweave run --store DIR/site -- ./plain.sh")
+    scene.run(f"ls -A {scene.path('site')}", "ls -A DIR/site")
+
+
 SCENES = (two_launches, more_words, unknown_key, unwritable_store, odd_stores, homes, ended_early,
-          left_without_finalize, no_site_file, two_users, exports)
+          left_without_finalize, no_site_file, two_users, exports, silent_launches, silent_store)
 # What an ordinary user meets, and root cannot.
-OF_USERS = (unwritable_store, homes, two_users)
+OF_USERS = (unwritable_store, homes, two_users, silent_store)
 
 
 def run(tool, results, stack):

@@ -54,8 +54,17 @@ const LINES: [Line; 37] = [
     ("run -- mpirun -n 2 ./app", &[("RANKWEAVE_MODE", "recrod")]),
 ];
 
+/// [`next_command`], which says nothing of the lines before it: the launcher of the bench records nothing.
+fn command(bench: &Bench, line: Line) -> Command {
+    let notes = bench.place.path("store/launches");
+    if notes.exists() {
+        std::fs::remove_dir_all(notes).unwrap();
+    }
+    next_command(bench, line)
+}
+
 /// The command in the directory of the bench, with only the launcher of its fake Open MPI in PATH.
-fn command(bench: &Bench, (line, variables): Line) -> Command {
+fn next_command(bench: &Bench, (line, variables): Line) -> Command {
     let mut command = bench.place.command(&line.split(' ').collect::<Vec<_>>());
     for name in ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "SLURM_PROCID"]
     {
@@ -121,6 +130,26 @@ fn a_killed_launch_is_named() {
     let held = std::fs::File::open(bench.place.path(&left)).unwrap();
     held.lock().unwrap();
     assert_eq!(run().err, "");
+}
+
+/// A launch that recorded nothing is named once, by the next launch or by a list.
+#[test]
+fn a_launch_that_recorded_nothing_is_named() {
+    let bench = bench();
+    let say = |line| of(next_command(&bench, (line, &[])).output().unwrap()).err;
+    assert_eq!(say("run -- sh job.sh"), "");
+    let said = say("run -- mpirun -n 2 ./app");
+    assert!(said.starts_with("rankweave: nothing was recorded of the launch of "), "{said}");
+    assert!(said.ends_with("; try: rankweave doctor -- sh job.sh\n"), "{said}");
+    assert_eq!(say("list --csv"), "");
+    let said = say("list");
+    assert!(said.contains("rankweave doctor -- mpirun -n 2 ./app"), "{said}");
+    assert!(!say("list").contains("nothing was recorded"));
+    // The user knows it already, or asked for nothing.
+    for line in ["run -- mpirun -n 2 ./static", "run --mode off -- mpirun -n 2 ./app"] {
+        say(line);
+        assert!(!say("list").contains("nothing was recorded"), "{line}");
+    }
 }
 
 /// The files of a launch with another setting are in another directory, which the user did not name.

@@ -7,6 +7,7 @@ use crate::job::places::Locations;
 use crate::mpi::abi::Abi;
 use crate::mpi::config;
 use crate::mpi::version::version;
+use crate::sys::environment;
 use crate::sys::message;
 use crate::sys::signal::without_signal;
 use rw::base::clock::since_1970;
@@ -15,6 +16,16 @@ use rw::launch::{
     Program, Storage, missing_site_file,
 };
 use rw::options::{Mode, Settings};
+use rw::store::{NOTE, remove_note};
+use std::path::Path;
+
+/// Removes the note that `rankweave run` left for the case that no process of the launch would have the library. From
+/// here on, the library itself says what is not recorded.
+pub fn has_started() {
+    if let Some(note) = environment::variable(NOTE) {
+        remove_note(Path::new(&note));
+    }
+}
 
 /// Decides what a launch of so many tasks does.
 pub fn decide<A: Abi>(
@@ -37,6 +48,7 @@ pub fn decide<A: Abi>(
 
 /// The recorder of a job whose start was not seen. To be called at its end.
 pub fn late_recorder<A: Abi>(tasks: usize) -> LaunchRecorder {
+    has_started();
     let settings = Settings { mode: Mode::Record, ..config::settings().0.clone() };
     let unknown = Processes { complete: false, one_program: false, spawned: false };
     let (_, mut recorder) = reason::<A>(&settings, tasks, unknown);

@@ -247,6 +247,9 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     let all = JobProcesses::<A>::of(all, session_rank)?;
     let settings = settings_of(all.sessions);
     let mut clock = StepTimer::new();
+    if all.rank == 0 {
+        rank_zero::has_started();
+    }
     // A communicator made from a session already took messages.
     if !all.sessions {
         early_messages::wait();
