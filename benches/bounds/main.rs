@@ -12,7 +12,7 @@
 //! benchmark ends with an error then.
 
 use rankweave::base::random::SplitMix64;
-use rankweave::bounds::{Effort, find};
+use rankweave::bounds::{Certificate, Effort, find};
 use rankweave::mapping::{Budget, Objective, Problem, by_name};
 use rankweave::matrix::synthetic::pattern;
 use rankweave::matrix::{Graph, SparseMatrix, Traffic};
@@ -131,11 +131,13 @@ fn measure(
         let begin = cpu_seconds();
         let found = find(&matrix, topology.as_ref(), &slots, 1, objective, effort)?;
         seconds.push(cpu_seconds() - begin);
-        let bound = found.map_or(0, |certificate| certificate.bound);
-        if bound as f64 > cost {
+        let of =
+            |certificate: Certificate| certificate.real_bound.unwrap_or(certificate.bound as f64);
+        let bound = found.map_or(0.0, of);
+        if bound > cost * (1.0 + 1e-9) {
             return Err(format!("{topology_text}, {text}: bound {bound}, mapping {cost}").into());
         }
-        columns.push(format!("{bound} | {:.1}", 100.0 * (cost / bound as f64 - 1.0)));
+        columns.push(format!("{bound} | {:.1}", 100.0 * (cost / bound - 1.0)));
     }
     let seconds: Vec<String> = seconds.iter().map(|s| format!("{s:.3}")).collect();
     let (columns, seconds) = (columns.join(" | "), seconds.join(" | "));

@@ -1,6 +1,7 @@
 //! A certificate: a lower bound of an objective, with the data from which the bound can be computed again.
 //!
-//! [`super::check`] reads it. It is written as JSON. All numbers are whole, so nothing depends on rounding.
+//! [`super::check`] reads it. It is written as JSON. All numbers that a proof needs are whole, so nothing depends
+//! on rounding.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,9 @@ pub struct Certificate {
     pub capacity: u32,
     /// No mapping costs less than this.
     pub bound: u64,
+    /// The same as a real number, for objectives that are no whole numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_bound: Option<f64>,
     /// How the bound was found, in words.
     pub found_by: String,
     /// What the bound follows from.

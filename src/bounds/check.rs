@@ -31,13 +31,22 @@ fn too_large() -> Error {
     refused("the numbers of the certificate are larger than 128 bits can count")
 }
 
+/// What follows from a certificate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Proved {
+    /// No mapping costs less than this.
+    pub bound: u64,
+    /// The same as a real number, for objectives that are no whole numbers.
+    pub real_bound: Option<f64>,
+}
+
 /// The bound that follows from a certificate, whatever bound it states. Errors if its data is no proof.
 pub fn proved(
     certificate: &Certificate,
     matrix: &SparseMatrix,
     topology: &dyn Topology,
     slots: &[usize],
-) -> Result<u64> {
+) -> Result<Proved> {
     if certificate.schema != 1 {
         return Err(refused(format!(
             "certificates of version {} are not known",
@@ -71,7 +80,8 @@ pub fn proved(
             let sums = sums.as_deref().map(|proof| sums_of(proof, problem)).transpose()?;
             let least = links::least(sums.as_ref(), matrix, topology, (slots, capacity))
                 .ok_or_else(|| refused("the topology has no links"))?;
-            return Ok(u64::try_from(least / unit).unwrap_or(u64::MAX));
+            let least = least / unit as f64;
+            return Ok(Proved { bound: least as u64, real_bound: Some(least) });
         }
         _ if weights::of_links(&certificate.objective) => {
             let objective = &certificate.objective;
@@ -82,7 +92,8 @@ pub fn proved(
             Sums::Levels(cuts) => of_cuts(&cuts, topology)?,
         },
     };
-    Ok(u64::try_from(least.div_ceil(unit)).unwrap_or(u64::MAX))
+    let bound = u64::try_from(least.div_ceil(unit)).unwrap_or(u64::MAX);
+    Ok(Proved { bound, real_bound: None })
 }
 
 /// A problem: its weights, topology, slots, and the places of a slot.

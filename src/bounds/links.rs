@@ -39,19 +39,18 @@ pub(super) fn fit(proof: &Proof, topology: &dyn Topology) -> bool {
     }
 }
 
-/// The least time of the most loaded link, in units of the weights, rounded down.
+/// The least time of the most loaded link, in units of the weights.
 pub(super) fn least(
     sums: Option<&Sums>,
     matrix: &SparseMatrix,
     topology: &dyn Topology,
     (slots, capacity): (&[usize], u32),
-) -> Option<u128> {
+) -> Option<f64> {
     let network = topology.network()?;
     let by_ends = by_ends(matrix, network, slots, capacity);
     let by_sums = sums.map_or(0.0, |sums| by_sums(sums, topology, network));
     let time = by_ends.max(by_sums);
-    // The sums of bandwidths are rounded. A whole number must not become the one below it.
-    time.is_finite().then_some((time + time * 1e-12) as u128)
+    time.is_finite().then_some(time)
 }
 
 fn by_sums(sums: &Sums, topology: &dyn Topology, network: &dyn Network) -> f64 {

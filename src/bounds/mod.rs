@@ -18,6 +18,6 @@ mod weights;
 mod tests;
 
 pub use certificate::{Certificate, Clique, Flow, GridWitness, LevelProof, Packing, Proof};
-pub use check::proved;
+pub use check::{Proved, proved};
 pub use search::{Effort, find};
 pub use weights::{KNOWN, known};

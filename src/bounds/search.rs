@@ -71,10 +71,12 @@ pub fn find(
         tasks: matrix.tasks(),
         capacity,
         bound: 0,
+        real_bound: None,
         found_by,
         proof,
     };
-    certificate.bound = proved(&certificate, matrix, topology, slots)?;
+    let found = proved(&certificate, matrix, topology, slots)?;
+    (certificate.bound, certificate.real_bound) = (found.bound, found.real_bound);
     Ok(Some(certificate))
 }
 

@@ -98,26 +98,35 @@ pub(in crate::cli) fn most_on_a_slot(mapping: &[usize]) -> u32 {
     counts.into_values().max().unwrap_or(1)
 }
 
+/// The bound of a certificate, as a real number where the objective is one.
+pub(in crate::cli) fn lower_bound(certificate: &Certificate) -> ObjectiveValue {
+    match certificate.real_bound {
+        Some(bound) => ObjectiveValue::Real(bound),
+        None => ObjectiveValue::Whole(u128::from(certificate.bound)),
+    }
+}
+
 /// What a bound says about a mapping, in one line; nothing without a bound.
 pub(in crate::cli) fn in_words(certificate: Option<&Certificate>, cost: ObjectiveValue) -> String {
-    let Some(Certificate { bound, found_by, .. }) = certificate else {
+    let Some(Certificate { bound, real_bound, found_by, .. }) = certificate else {
         return String::new();
     };
-    let words = match cost {
-        ObjectiveValue::Whole(cost) if cost == u128::from(*bound) => {
-            format!("no mapping costs less than {bound} (found by {found_by}): this one is optimal")
+    let (least, is_reached, above) = match (cost, real_bound) {
+        (ObjectiveValue::Whole(cost), _) => {
+            (bound.to_string(), cost == u128::from(*bound), cost as f64 / *bound as f64)
         }
-        ObjectiveValue::Whole(cost) if *bound > 0 => format!(
-            "no mapping costs less than {bound} (found by {found_by}); this one is at most {:.1} % above the best",
-            100.0 * (cost as f64 / *bound as f64 - 1.0)
-        ),
-        ObjectiveValue::Real(cost) if *bound > 0 => {
-            let above = (100.0 * (cost / *bound as f64 - 1.0)).max(0.0);
-            format!(
-                "no mapping costs less than {bound} (found by {found_by}); this one is at most {above:.1} % above the best"
-            )
+        (ObjectiveValue::Real(cost), Some(least)) => {
+            (least.to_string(), cost <= least * (1.0 + 1e-9), cost / least)
         }
-        _ => format!("no mapping costs less than {bound} (found by {found_by})"),
+        (ObjectiveValue::Real(cost), None) => (bound.to_string(), false, cost / *bound as f64),
+    };
+    let words = format!("no mapping costs less than {least} (found by {found_by})");
+    let words = match above.is_finite() {
+        _ if is_reached => format!("{words}: this one is optimal"),
+        true => {
+            format!("{words}; this one is at most {:.1} % above the best", 100.0 * (above - 1.0))
+        }
+        false => words,
     };
     words + "\n"
 }

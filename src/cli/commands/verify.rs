@@ -78,12 +78,17 @@ impl Args {
         };
         let proved = bounds::proved(&certificate, &instance.matrix, topology, &instance.slots)
             .map_err(at)?;
-        if proved < certificate.bound {
-            return Err(refused(format!(
-                "it states {}, and proves only {proved}",
-                certificate.bound
-            ))
-            .advise("compute a new certificate with 'rankweave eval --certificate FILE'"));
+        // Sums of real numbers depend on their order in the last digits.
+        let is_more =
+            |stated: f64| proved.real_bound.is_none_or(|least| stated > least * (1.0 + 1e-9));
+        let stated = certificate.real_bound.filter(|&stated| is_more(stated));
+        if proved.bound < certificate.bound || stated.is_some() {
+            let [stated, proved] = match (stated, proved.real_bound) {
+                (Some(stated), Some(proved)) => [stated.to_string(), proved.to_string()],
+                _ => [certificate.bound.to_string(), proved.bound.to_string()],
+            };
+            return Err(refused(format!("it states {stated}, and proves only {proved}"))
+                .advise("compute a new certificate with 'rankweave eval --certificate FILE'"));
         }
         let words = in_words(Some(&certificate), cost);
         output::print(&format!("{} {cost}\n{words}the certificate is valid\n", objective.name()))?;

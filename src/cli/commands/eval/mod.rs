@@ -4,8 +4,8 @@ mod noise;
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
-use crate::cli::arguments::bound::{BoundArgs, in_words};
-use crate::cli::arguments::instance::{InstanceArgs, no_links, value_of};
+use crate::cli::arguments::bound::{BoundArgs, in_words, lower_bound};
+use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue, no_links, value_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::{Exit, output};
 use crate::mapping::Objective;
@@ -62,7 +62,7 @@ struct MetricsSummary<'a> {
     metrics: &'a Evaluation,
     /// No mapping costs less in the objective, by default hop-bytes; left out if no bound was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    lower_bound: Option<u64>,
+    lower_bound: Option<ObjectiveValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound_found_by: Option<&'a str>,
 }
@@ -91,7 +91,7 @@ impl Args {
             output::print_json(&MetricsSummary {
                 schema: 1,
                 metrics: &evaluation,
-                lower_bound: certificate.as_ref().map(|c| c.bound),
+                lower_bound: certificate.as_ref().map(lower_bound),
                 bound_found_by: certificate.as_ref().map(|c| c.found_by.as_str()),
             })?;
         } else if self.objective.is_some() {

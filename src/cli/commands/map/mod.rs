@@ -4,7 +4,7 @@ mod summary;
 
 use crate::base::clock;
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::cli::arguments::bound::{BoundArgs, in_words};
+use crate::cli::arguments::bound::{BoundArgs, in_words, lower_bound};
 use crate::cli::arguments::instance::{Instance, InstanceArgs, ObjectiveValue, no_links, value_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::progress::metered;
@@ -229,7 +229,7 @@ impl Args {
             seconds: seconds.as_secs_f64(),
             cpu_seconds: cpu_seconds.as_secs_f64(),
             peak_rss_bytes: clock::peak_memory(),
-            lower_bound: certificate.as_ref().map(|c| c.bound),
+            lower_bound: certificate.as_ref().map(lower_bound),
             bound_found_by: certificate.as_ref().map(|c| c.found_by.clone()),
             moves: solution.moves,
             load: solution.load,

@@ -24,7 +24,7 @@ pub(super) struct MappingSummary {
     pub(super) peak_rss_bytes: u64,
     /// No mapping costs less; left out if no bound was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) lower_bound: Option<u64>,
+    pub(super) lower_bound: Option<ObjectiveValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bound_found_by: Option<String>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
