@@ -11,6 +11,7 @@
 
 use super::joined::Joined;
 use super::recognise::{Recognised, recognise};
+use crate::base::sorting::Arrange;
 use crate::mapping::engine::Csr;
 
 /// Most parts that are looked at.
@@ -81,11 +82,11 @@ fn parts(graph: &Csr, of_vertex: &[u32]) -> Option<Vec<Part>> {
         }
     }
     if !irregular.is_empty() {
-        irregular.sort_unstable();
+        irregular.arrange();
         let inner = graph.subgraph(&irregular, &mut local);
         parts.push(Part { vertices: irregular, graph: inner, grid: None });
     }
-    parts.sort_by_key(|part| std::cmp::Reverse(part.vertices.len()));
+    parts.arrange_by_key(|part: &Part| std::cmp::Reverse(part.vertices.len()));
     (parts.len() > 1).then_some(parts)
 }
 

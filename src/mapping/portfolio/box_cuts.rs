@@ -5,12 +5,12 @@
 //! a part on a box is that of its folding ([`fold_on_grid`]), or of an embedding where there is one. Parts with the same shape
 //! count as one kind, and a box of the same extents with the same kinds of parts is examined once.
 //!
-//! Limits: at most [`FOLDINGS`] foldings are tried, and fewer where the parts are large.
+//! Limits: at most [`FOLDINGS`] foldings are tried, and fewer where the parts are large; at most [`CONTENTS`] boxes are
+//! examined.
 
 use crate::mapping::Budget;
 use crate::mapping::geometric::{Part, fold_on_grid, place_on_grid};
 use crate::topology::{Grid, Topology};
-use std::collections::BTreeMap;
 
 /// Most foldings that are tried.
 const FOLDINGS: usize = 200;
@@ -18,8 +18,12 @@ const FOLDINGS: usize = 200;
 /// Most tasks in all foldings that are tried.
 const FOLDED_TASKS: usize = 1 << 21;
 
-/// Most ways to divide the parts of one box.
+/// Most ways to divide the parts of one box, if all of them are tried. If there are more, the parts are divided in their order
+/// only, and each part is also tried alone.
 const DIVISIONS: usize = 600;
+
+/// Most boxes with some of the parts that are examined. Beyond these, no cut is found.
+const CONTENTS: usize = 4000;
 
 /// The first coordinates and the extents of a box.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,13 +71,13 @@ pub(super) fn boxes(grid: &Grid, parts: &[Part], budget: &Budget) -> Option<Vec<
         members.push(vec![parts.len()]);
     }
     let mut counts: Vec<usize> = members.iter().map(Vec::len).collect();
-    let mut cutter = Cutter { kinds, grid, known: BTreeMap::new(), folded: 0, foldings: 0, budget };
+    let mut cutter = Cutter { kinds, grid, known: Vec::new(), folded: 0, foldings: 0, budget };
     cutter.cost(grid.dims(), &counts)?;
     let origin = Cuboid { start: vec![0; grid.dims().len()], dims: grid.dims().to_vec() };
     let mut boxes = vec![origin.clone(); parts.len() + 1];
     let mut open = vec![(origin, std::mem::take(&mut counts))];
     while let Some((cuboid, counts)) = open.pop() {
-        match cutter.known.get(&(cuboid.dims.clone(), counts.clone()))?.as_ref()? {
+        match cutter.known(&cuboid.dims, &counts)?.as_ref()? {
             (_, None) => {
                 let kind = counts.iter().position(|&count| count > 0)?;
                 boxes[members[kind].pop()?] = cuboid;
@@ -118,15 +122,15 @@ struct Cut {
     first: Vec<usize>,
 }
 
-/// The extents of a box, and the number of parts of each kind.
-type Content = (Vec<usize>, Vec<usize>);
+/// The least cost of the parts in a box, and the first cut that leads to it; no cut where there is only one part. `None` where no
+/// cut fits.
+type Best = Option<(i128, Option<Cut>)>;
 
 struct Cutter<'a> {
     kinds: Vec<Kind<'a>>,
     grid: &'a Grid,
-    /// The least cost of each content, and the first cut that leads to it; `None` inside where there is only one part. `None`
-    /// where no cut fits.
-    known: BTreeMap<Content, Option<(i128, Option<Cut>)>>,
+    /// The extents of each box that was examined, followed by the number of parts of each kind, and the best for it.
+    known: Vec<(Vec<usize>, Best)>,
     /// Tasks in all foldings so far.
     folded: usize,
     foldings: usize,
@@ -134,11 +138,23 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
+    /// What is known about a box with these extents and parts.
+    fn known(&self, dims: &[usize], counts: &[usize]) -> Option<&Best> {
+        let is_it = |content: &[usize]| {
+            content.len() == dims.len() + counts.len()
+                && content.starts_with(dims)
+                && content.ends_with(counts)
+        };
+        self.known.iter().find(|(content, _)| is_it(content)).map(|(_, best)| best)
+    }
+
     /// The least cost of parts, by kind, in a box with these extents. `None` if no cut fits.
     fn cost(&mut self, dims: &[usize], counts: &[usize]) -> Option<i128> {
-        let content = (dims.to_vec(), counts.to_vec());
-        if let Some(known) = self.known.get(&content) {
+        if let Some(known) = self.known(dims, counts) {
             return known.as_ref().map(|(cost, _)| *cost);
+        }
+        if self.known.len() >= CONTENTS {
+            return None;
         }
         let best = if counts.iter().sum::<usize>() == 1 {
             let kind = counts.iter().position(|&count| count > 0).unwrap_or(0);
@@ -147,27 +163,23 @@ impl Cutter<'_> {
             self.cut(dims, counts)
         };
         let cost = best.as_ref().map(|(cost, _)| *cost);
-        self.known.insert(content, best);
+        self.known.push(([dims, counts].concat(), best));
         cost
     }
 
     /// The best cut of a box with several parts.
-    fn cut(&mut self, dims: &[usize], counts: &[usize]) -> Option<(i128, Option<Cut>)> {
+    fn cut(&mut self, dims: &[usize], counts: &[usize]) -> Best {
         let volume: usize = dims.iter().product();
-        let mut best: Option<(i128, Option<Cut>)> = None;
-        let mut first = vec![0; counts.len()];
-        for _ in 0..DIVISIONS {
-            if !next(&mut first, counts) {
-                break;
-            }
+        let mut best: Best = None;
+        for first in divisions(counts) {
             let size: usize = first.iter().zip(&self.kinds).map(|(n, kind)| n * kind.size).sum();
+            let rest: Vec<usize> = counts.iter().zip(&first).map(|(all, n)| all - n).collect();
             for dimension in 0..dims.len() {
                 let layer = volume / dims[dimension];
                 let length = size / layer;
                 if size % layer != 0 || length == 0 || length == dims[dimension] {
                     continue;
                 }
-                let rest: Vec<usize> = counts.iter().zip(&first).map(|(all, n)| all - n).collect();
                 let (mut a, mut b) = (dims.to_vec(), dims.to_vec());
                 a[dimension] = length;
                 b[dimension] -= length;
@@ -211,6 +223,31 @@ impl Cutter<'_> {
     }
 }
 
+/// Ways to choose some of the parts, by kind, but not all.
+fn divisions(counts: &[usize]) -> Vec<Vec<usize>> {
+    let all = counts.iter().try_fold(1usize, |all, &n| all.checked_mul(n + 1));
+    let mut chosen = Vec::new();
+    if all.is_some_and(|all| all <= DIVISIONS) {
+        let mut first = vec![0; counts.len()];
+        while next(&mut first, counts) {
+            chosen.push(first.clone());
+        }
+        return chosen;
+    }
+    let mut first = vec![0; counts.len()];
+    for (kind, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
+        let mut alone = vec![0; counts.len()];
+        alone[kind] = 1;
+        chosen.push(alone);
+        for n in 1..=count {
+            first[kind] = n;
+            chosen.push(first.clone());
+        }
+    }
+    chosen.retain(|first| first != counts);
+    chosen
+}
+
 /// The next choice of some of the parts, by kind, as a number with a digit for each kind. False after the last one, which has
 /// all parts.
 fn next(first: &mut [usize], counts: &[usize]) -> bool {
@@ -250,6 +287,16 @@ mod tests {
         assert_eq!(slots.len(), 48 + 64, "the free slots are in a box of their own");
     }
 
+    /// Without a limit, parts of the same size and of different shapes would be divided in a number of ways that grows with
+    /// the power of their number.
+    #[test]
+    fn many_different_parts_come_to_an_end() {
+        let kinds = ["64", "32x2", "16x4", "8x8", "16x2x2", "8x4x2", "4x4x4", "8x2x2x2", "4x4x2x2"];
+        let text: Vec<String> = (0..32).map(|k| format!("stencil:{}", kinds[k % 9])).collect();
+        let boxes = boxes_of(&text.join("+"), &Grid::torus(&[8, 16, 16]).unwrap());
+        assert!(boxes.is_none_or(|boxes| boxes.len() == 32));
+    }
+
     #[test]
     fn parts_that_fill_no_box_have_none() {
         assert_eq!(boxes_of("stencil:3x5+stencil:3x3", &Grid::mesh(&[4, 6]).unwrap()), None);
@@ -257,11 +304,8 @@ mod tests {
 
     #[test]
     fn all_choices_of_some_parts_are_made_once() {
-        let (mut first, counts) = (vec![0, 0], [2, 1]);
-        let mut all = Vec::new();
-        while next(&mut first, &counts) {
-            all.push(first.clone());
-        }
-        assert_eq!(all, [[1, 0], [2, 0], [0, 1], [1, 1]]);
+        assert_eq!(divisions(&[2, 1]), [[1, 0], [2, 0], [0, 1], [1, 1]]);
+        let many = divisions(&[1; 20]);
+        assert_eq!(many.len(), 20 + 19);
     }
 }
