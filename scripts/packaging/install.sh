@@ -37,7 +37,7 @@ case $prefix in
     *) prefix=$(pwd)/$prefix ;;
 esac
 case $prefix in
-    *[[:blank:]:]*) stop "$prefix has blanks or colons, which LD_PRELOAD cannot hold; choose another prefix" ;;
+    *[[:blank:]:\'\"]*) stop "$prefix has blanks, colons or quotes, which LD_PRELOAD cannot hold; choose another prefix" ;;
 esac
 list=$prefix/share/rankweave/installed.txt
 
@@ -85,9 +85,10 @@ while IFS= read -r file; do
     esac
 done <"$new"
 # These files are read by shells, which do not tell them where they are.
+escaped=$(printf '%s' "$prefix" | sed 's/[\\&|]/\\&/g')
 for file in "$prefix/share/rankweave/site/rankweave.sh" "$prefix/share/rankweave/site/rankweave.csh"; do
     [ -f "$file" ] || continue
-    sed "s|@LIBRARY@|$prefix/lib/rankweave/librankweave.so|" "$file" >"$file.new"
+    sed "s|@LIBRARY@|$escaped/lib/rankweave/librankweave.so|" "$file" >"$file.new"
     mv -f "$file.new" "$file"
 done
 put "$here/install.sh" share/rankweave/install.sh

@@ -12,7 +12,7 @@
 //! Both hold for every routing: hashed and adaptive routing move load between links, and detours only add to it. The
 //! predicted time may also count messages and nodes, which only add to it too.
 //!
-//! Limits: a tree that was found in a network of cables has ends only.
+//! Limits: a tree that was found in a network of cables has ends only, and so has a part of a mesh or torus.
 
 use super::certificate::Proof;
 use crate::matrix::SparseMatrix;

@@ -22,7 +22,8 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc::{TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes of names that are read at once.
 const PIECE: usize = 128 << 10;
@@ -66,8 +67,10 @@ pub(super) fn scan(directory: &Path, index: &Index) -> Result<Found> {
     let open = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(directory)?;
     let same: Vec<AtomicBool> = (0..index.rows()).map(|_| AtomicBool::new(false)).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(2, COMPARING);
-    let (send, receive) = mpsc::sync_channel::<Vec<u8>>(4 * threads);
+    let (send, receive) = sync_channel::<Vec<u8>>(4 * threads);
     let receive = Mutex::new(receive);
+    // If no thread can be made, the pieces are compared here, one by one.
+    let mut here = Found::default();
     let compare = || {
         let mut found = Found::default();
         loop {
@@ -78,8 +81,22 @@ pub(super) fn scan(directory: &Path, index: &Index) -> Result<Found> {
         }
     };
     let (read, parts) = std::thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(compare)).collect();
-        let read = read_names(&open, |piece| send.send(piece).is_ok());
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, compare).ok();
+        let started: Vec<_> = (0..threads).filter_map(start).collect();
+        let read = read_names(&open, |mut piece| {
+            // A thread that panicked takes nothing any more.
+            while !started.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+                match send.try_send(piece) {
+                    Ok(()) => return true,
+                    Err(TrySendError::Full(back) | TrySendError::Disconnected(back)) => {
+                        piece = back
+                    }
+                }
+                std::thread::sleep(std::time::Duration::from_micros(50));
+            }
+            compare_piece(&piece, &open, index, (&same, &mut here));
+            true
+        });
         drop(send);
         let parts: Vec<Found> = started
             .into_iter()
@@ -88,7 +105,7 @@ pub(super) fn scan(directory: &Path, index: &Index) -> Result<Found> {
         (read, parts)
     });
     read?;
-    let mut all = Found::default();
+    let mut all = here;
     for part in parts {
         all.fresh.extend(part.fresh);
         all.verdicts.extend(part.verdicts);

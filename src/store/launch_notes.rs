@@ -173,7 +173,7 @@ impl Store {
         let mut taken = Vec::new();
         for file in files.into_iter().flatten().take(MOST_LOOKED_AT).flatten() {
             let path = file.path();
-            let is_note = file.file_name().as_bytes().ends_with(ENDING.as_bytes());
+            let is_note = is_name(file.file_name().as_bytes());
             // Of what cannot be read, only what is old is certainly no file that is being written.
             let note = if is_note { LaunchNote::read(&path) } else { None };
             let age = note.as_ref().map(|note| now.saturating_sub(note.started_at));
@@ -183,7 +183,7 @@ impl Store {
                     State::Ended => true,
                     State::Unknown => age > LONG,
                 },
-                _ => is_stale(&file),
+                _ => is_note && is_stale(&file),
             };
             if is_over && is_own(&path) && fs::remove_file(&path).is_ok() {
                 taken.extend(note.filter(|_| age.is_some_and(|age| age <= TOO_LONG)));
@@ -194,9 +194,23 @@ impl Store {
     }
 }
 
-/// Removes the note of a launch that is recorded. `path` is the value of [`NOTE`]. Any other file stays.
+/// Whether a file has a name that [`unique_name`] gave a note: three numbers and the ending.
+fn is_name(name: &[u8]) -> bool {
+    let Some(numbers) = name.strip_suffix(ENDING.as_bytes()) else { return false };
+    let parts = numbers.split(|&byte| byte == b'-');
+    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_hexdigit);
+    parts.clone().count() == 3 && parts.clone().all(is_number)
+}
+
+/// Removes the note of a launch that is recorded. `path` is the value of [`NOTE`]. A file that has no name of a note, or is in
+/// another folder, stays.
 pub fn remove_note(path: &Path) {
-    if path.as_os_str().as_bytes().ends_with(ENDING.as_bytes()) {
+    let folder = path.parent().and_then(Path::file_name);
+    let is_note = path.file_name().is_some_and(|name| is_name(name.as_bytes()));
+    if path.is_absolute()
+        && is_note
+        && folder.is_some_and(|name| name.as_bytes() == FOLDER.as_bytes())
+    {
         // Another job of the launch may have removed it.
         let _ = fs::remove_file(path);
     }

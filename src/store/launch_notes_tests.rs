@@ -117,3 +117,21 @@ fn a_process_is_known_by_its_start() {
     assert_eq!(Process::default().state(Some(&here)), State::Unknown);
     assert_eq!(Process::default().state(Some(&Process::default())), State::Unknown);
 }
+
+/// The variable may have any value. A file that is no note of a store stays.
+#[test]
+fn only_files_with_names_of_notes_are_removed() {
+    let folder = std::env::temp_dir().join(format!("rankweave-names-{}", unique_name()));
+    let notes = folder.join(FOLDER);
+    fs::create_dir_all(&notes).unwrap();
+    let name = format!("{}{ENDING}", unique_name());
+    let [note, robot, elsewhere] =
+        [notes.join(&name), notes.join("robot.launch"), folder.join(&name)];
+    for file in [&note, &robot, &elsewhere] {
+        fs::write(file, "x").unwrap();
+        remove_note(file);
+    }
+    assert_eq!([note.exists(), robot.exists(), elsewhere.exists()], [false, true, true]);
+    remove_note(Path::new("launches/1-2-3.launch"));
+    fs::remove_dir_all(&folder).unwrap();
+}

@@ -21,19 +21,21 @@ set _rankweave_no = ""
 if ( ! -r "$_rankweave_library" || ! -f "$_rankweave_library" ) set _rankweave_no = library
 if ( ! -e "$_rankweave_loader" ) set _rankweave_no = processor
 if ( $?RANKWEAVE_MODE ) then
-    if ( "$RANKWEAVE_MODE" == off ) set _rankweave_no = mode
+    if ( $RANKWEAVE_MODE:q == off ) set _rankweave_no = mode
 endif
 set _rankweave_folder = ""
-if ( $?HOME ) set _rankweave_folder = "${HOME}/.config"
-if ( $?XDG_CONFIG_HOME ) then
-    if ( "$XDG_CONFIG_HOME" != "" ) set _rankweave_folder = "$XDG_CONFIG_HOME"
+if ( $?HOME ) then
+    set _rankweave_folder = $HOME:q/.config
 endif
-if ( -e "${_rankweave_folder}/rankweave.off" ) set _rankweave_no = switch
+if ( $?XDG_CONFIG_HOME ) then
+    if ( $XDG_CONFIG_HOME:q != "" ) set _rankweave_folder = $XDG_CONFIG_HOME:q
+endif
+if ( -e $_rankweave_folder:q/rankweave.off ) set _rankweave_no = switch
 set _rankweave_before = ""
 if ( $?LD_PRELOAD ) then
-    if ( "$LD_PRELOAD" != "" ) set _rankweave_before = "${LD_PRELOAD}:"
+    if ( $LD_PRELOAD:q != "" ) set _rankweave_before = $LD_PRELOAD:q":"
 endif
-if ( "$_rankweave_before" =~ *librankweave.so* ) set _rankweave_no = preloaded
+if ( $_rankweave_before:q =~ *librankweave.so* ) set _rankweave_no = preloaded
 if ( "$_rankweave_jobs_only" == yes ) then
     if ( ! ( $?SLURM_JOB_ID || $?PBS_JOBID || $?LSB_JOBID || $?FLUX_URI || $?SGE_JOB_SPOOL_DIR || $?PJM_JOBID ) ) \
         set _rankweave_no = shell
@@ -49,7 +51,7 @@ if ( "$_rankweave_no" == "" ) then
     if ( $_rankweave_uid < $_rankweave_first_uid ) set _rankweave_no = user
 endif
 if ( "$_rankweave_no" == "" ) then
-    setenv LD_PRELOAD "${_rankweave_before}${_rankweave_preload}"
+    setenv LD_PRELOAD $_rankweave_before:q$_rankweave_preload:q
     if ( ! $?RANKWEAVE_SHORTEST ) setenv RANKWEAVE_SHORTEST "$_rankweave_shortest"
     if ( "$_rankweave_skip" != "" && ! $?RANKWEAVE_SKIP ) setenv RANKWEAVE_SKIP "$_rankweave_skip"
 endif

@@ -11,7 +11,7 @@
 # ---- settings of the site ----
 
 # The library. Where a node does not have this file, or cannot read it, nothing is done.
-_rankweave_library=@LIBRARY@
+_rankweave_library='@LIBRARY@'
 # The loader of the programs for which the library was made. A node of another processor does not have it, and there
 # nothing is done.
 _rankweave_loader=@LOADER@

@@ -115,7 +115,10 @@ impl Args {
         let is_told = self.say_what_will_be_missed(&found, &settings, unread);
         let note = leave_note(&found, &self.launch, &settings, is_told);
         let plan = match &note {
-            Some(_) => self.plan(placed.as_ref(), &settings, note.as_deref())?,
+            Some(note) => {
+                let plan = self.plan(placed.as_ref(), &settings, Some(note));
+                plan.inspect_err(|_| remove_note(note))?
+            }
             None => plan,
         };
         let mut command = std::process::Command::new(decoded(&plan.command[0]));

@@ -88,7 +88,7 @@ fn sentence(notes: &[LaunchNote], here: &Path) -> Option<String> {
         false => "rankweave doctor with this command".into(),
     };
     Some(format!(
-        "{which}: no MPI program with several ranks started with the library, so the store has no matrix of it; try: {advice}"
+        "{which}: no MPI program with several ranks reported that it started with the library; try: {advice}"
     ))
 }
 

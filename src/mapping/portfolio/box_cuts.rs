@@ -23,7 +23,7 @@ const FOLDED_TASKS: usize = 1 << 21;
 const DIVISIONS: usize = 600;
 
 /// Most boxes with some of the parts that are examined. Beyond these, no cut is found.
-const CONTENTS: usize = 4000;
+const CONTENTS: usize = 2000;
 
 /// The first coordinates and the extents of a box.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +129,7 @@ type Best = Option<(i128, Option<Cut>)>;
 struct Cutter<'a> {
     kinds: Vec<Kind<'a>>,
     grid: &'a Grid,
-    /// The extents of each box that was examined, followed by the number of parts of each kind, and the best for it.
+    /// The extents of each box that was examined, followed by the number of parts of each kind, and the best for it. Sorted.
     known: Vec<(Vec<usize>, Best)>,
     /// Tasks in all foldings so far.
     folded: usize,
@@ -138,14 +138,15 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
+    /// Where the box with these extents and parts is among those that are known, or where it belongs.
+    fn position(&self, dims: &[usize], counts: &[usize]) -> Result<usize, usize> {
+        self.known.binary_search_by(|(content, _)| content.iter().cmp(dims.iter().chain(counts)))
+    }
+
     /// What is known about a box with these extents and parts.
     fn known(&self, dims: &[usize], counts: &[usize]) -> Option<&Best> {
-        let is_it = |content: &[usize]| {
-            content.len() == dims.len() + counts.len()
-                && content.starts_with(dims)
-                && content.ends_with(counts)
-        };
-        self.known.iter().find(|(content, _)| is_it(content)).map(|(_, best)| best)
+        let position = self.position(dims, counts).ok()?;
+        self.known.get(position).map(|(_, best)| best)
     }
 
     /// The least cost of parts, by kind, in a box with these extents. `None` if no cut fits.
@@ -153,7 +154,7 @@ impl Cutter<'_> {
         if let Some(known) = self.known(dims, counts) {
             return known.as_ref().map(|(cost, _)| *cost);
         }
-        if self.known.len() >= CONTENTS {
+        if self.known.len() >= CONTENTS || self.budget.expired() {
             return None;
         }
         let best = if counts.iter().sum::<usize>() == 1 {
@@ -163,7 +164,9 @@ impl Cutter<'_> {
             self.cut(dims, counts)
         };
         let cost = best.as_ref().map(|(cost, _)| *cost);
-        self.known.push(([dims, counts].concat(), best));
+        if let Err(position) = self.position(dims, counts) {
+            self.known.insert(position, ([dims, counts].concat(), best));
+        }
         cost
     }
 

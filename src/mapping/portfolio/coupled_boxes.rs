@@ -30,7 +30,8 @@ enum Turn {
 /// Grids in boxes of a machine, and what they exchange.
 struct Seats<'a> {
     full: &'a FullBox,
-    boxes: &'a [Cuboid],
+    /// By part: the box that it is in.
+    boxes: Vec<Cuboid>,
     parts: &'a [Part],
     /// By part: its edges to other parts, as vertex, other vertex and weight.
     crossing: Vec<Vec<(u32, u32, i64)>>,
@@ -64,7 +65,7 @@ pub(super) fn turn(
         })
         .collect();
     let slot_of = place_of.iter().map(|&place| full.slot_of[place as usize]).collect();
-    let mut seats = Seats { full, boxes, parts, crossing, part_of, slot_of };
+    let mut seats = Seats { full, boxes: boxes.to_vec(), parts, crossing, part_of, slot_of };
     for _ in 0..ROUNDS {
         let mut changed = false;
         for k in 0..parts.len() {
@@ -72,7 +73,7 @@ pub(super) fn turn(
         }
         for a in 0..parts.len() {
             for b in a + 1..parts.len() {
-                changed |= boxes[a].dims == boxes[b].dims && seats.exchange(a, b);
+                changed |= seats.boxes[a].dims == seats.boxes[b].dims && seats.exchange(a, b);
             }
         }
         if !changed || budget.expired() {
@@ -153,7 +154,11 @@ impl Seats<'_> {
             })
         };
         let changed = [(a, to_box_of(a, b)), (b, to_box_of(b, a))];
-        self.keep_if_better(&changed)
+        let is_better = self.keep_if_better(&changed);
+        if is_better {
+            self.boxes.swap(a, b);
+        }
+        is_better
     }
 
     /// Gives the vertices of parts other slots, unless the exchange between all parts becomes dearer or stays as it is.
@@ -199,9 +204,10 @@ impl Seats<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::permutation::is_injective;
     use crate::mapping::Problem;
     use crate::mapping::geometric::several_grids;
-    use crate::mapping::portfolio::{box_cuts, several_grids::place_parts};
+    use crate::mapping::portfolio::{box_cuts, several_grids::Several};
     use crate::mapping::{Preset, engine::Prepared};
     use crate::matrix::synthetic::pattern;
     use crate::topology::parse;
@@ -217,7 +223,8 @@ mod tests {
         let parts = several_grids(&prepared.graph).unwrap();
         let full = FullBox::of(&problem).unwrap();
         let boxes = box_cuts::boxes(&full.grid, &parts, &budget).unwrap();
-        let mut place_of = place_parts(&prepared, &parts, Preset::Fast, &budget).unwrap();
+        let several = Several::new(&prepared, parts.clone(), &budget);
+        let mut place_of = several.place(&prepared, Preset::Fast, &budget).unwrap();
         let cost = |place_of: &[u32]| prepared.cost(place_of);
         let turned = cost(&place_of);
         // Mirrored by hand, a part is turned back, or the other way round.
@@ -231,5 +238,21 @@ mod tests {
         assert!(cost(&place_of) >= turned);
         turn(&prepared.graph, (&parts, &boxes), &full, &mut place_of, &budget);
         assert_eq!(cost(&place_of), turned);
+    }
+
+    /// After two parts had changed places, they were still turned in their old boxes, and tasks shared a slot.
+    #[test]
+    fn equal_boxes_change_places_and_are_turned_there() {
+        for seed in 1..20 {
+            let grids = ["stencil:4x4,along=50:50"; 6].join("+");
+            let text = format!("{grids},couple=1,shuffle={seed}");
+            let (topology, graph) = (parse("mesh:8x12").unwrap(), pattern(&text).unwrap());
+            let problem = Problem::builder(&graph, topology.as_ref()).build().unwrap();
+            let (prepared, budget) = (Prepared::new(&problem), Budget::unlimited());
+            let parts = several_grids(&prepared.graph).unwrap();
+            let several = Several::new(&prepared, parts, &budget);
+            let placed = several.place(&prepared, Preset::Fast, &budget).unwrap();
+            assert!(is_injective(&placed, 96), "{seed}");
+        }
     }
 }

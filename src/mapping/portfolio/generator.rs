@@ -1,9 +1,10 @@
 //! The sources of the portfolio's candidates.
 
 use super::candidate::{Candidate, Origin};
+use super::several_grids::Several;
 use super::{Effort, Metric};
 use crate::mapping::engine::Prepared;
-use crate::mapping::geometric::{Part, Recognised, recognise};
+use crate::mapping::geometric::{Recognised, recognise};
 use crate::mapping::{Budget, Preset};
 
 /// A source of candidates. [`super::generators::GIVEN_ORDER`] is the template for a new one.
@@ -32,7 +33,7 @@ pub(super) struct Offers<'a, 'p, 'q> {
     /// The candidate made from lines, if there is one, where it was asked for. It does not depend on the preset.
     pub(super) by_lines: Option<Option<Candidate>>,
     /// The grids that the tasks form, if they form several, where they were asked for.
-    pub(super) parts: Option<Option<Vec<Part>>>,
+    pub(super) several: Option<Option<Several>>,
     /// The candidate made from the stencil alone. It comes last in the list of candidates.
     pub(super) by_stencil: Option<Candidate>,
 }
@@ -49,7 +50,7 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
             effort: effort(prepared, preset),
             list: Vec::new(),
             by_lines: None,
-            parts: None,
+            several: None,
             by_stencil: None,
         }
     }
@@ -91,7 +92,7 @@ impl<'a, 'p, 'q> Offers<'a, 'p, 'q> {
     pub(super) fn have_good_parts(&self) -> bool {
         let least = self.prepared.least();
         let good = |c: &Candidate| self.prepared.cost(&c.place_of) <= least + least / 4;
-        let several = self.parts.as_ref().is_some_and(Option::is_some);
+        let several = self.several.as_ref().is_some_and(Option::is_some);
         self.prepared.tree.is_none() && several && self.list.iter().any(good)
     }
 

@@ -5,7 +5,7 @@ use super::candidate::{Candidate, Origin};
 use super::generator::{Generator, Offers};
 use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, lines_in_digits, on_grid};
 use super::regular_patterns::{by_cycles, is_regular};
-use super::several_grids::place_parts;
+use super::several_grids::Several;
 use crate::mapping::engine::{Csr, Prepared, places_on_tree, with_distance};
 use crate::mapping::geometric::{
     GridShape, are_even, detect_lines, place_in_slabs, place_on_tree, several_grids,
@@ -25,8 +25,8 @@ const BY_OTHER_SHAPE: [Generator; 2] = [GRID_WITH_GAPS, GRID_FOLDED];
 
 /// All other generators, which search.
 const BY_SEARCH: [Generator; 9] = [
-    SEVERAL_GRIDS,
     BLOCKS_BY_CYCLES,
+    SEVERAL_GRIDS,
     GRID_BY_BLOCKS,
     CLUSTERS_IN_BLOCKS,
     MULTISECTION,
@@ -334,11 +334,14 @@ const SEVERAL_GRIDS: Generator = Generator {
         /// Grids that are also one grid with another dimension are few. Otherwise, one dimension of this grid is weak.
         const FEW: usize = 4;
         let (prepared, preset, budget) = (offers.prepared, offers.preset, offers.budget);
-        let parts = offers.parts.get_or_insert_with(|| several_grids(&prepared.graph)).as_ref()?;
-        if offers.detected.is_some() && parts.len() > FEW {
+        let found = offers.several.get_or_insert_with(|| {
+            several_grids(&prepared.graph).map(|parts| Several::new(prepared, parts, budget))
+        });
+        let several = found.as_ref()?;
+        if offers.detected.is_some() && several.parts.len() > FEW {
             return None;
         }
-        Some(Candidate::new(name, place_parts(prepared, parts, preset, budget)?))
+        Some(Candidate::new(name, several.place(prepared, preset, budget)?))
     },
 };
 

@@ -86,7 +86,7 @@ pub(super) fn halved(
     // The first parts that make up half of the tasks, at least one of them and not all.
     let mut first = 0;
     let mut count = 0;
-    while first + 1 < sizes.len() && (first == 0 || 2 * (first + sizes[count]) <= all) {
+    while count + 1 < sizes.len() && (count == 0 || 2 * (first + sizes[count]) <= all) {
         first += sizes[count];
         count += 1;
     }
@@ -164,6 +164,9 @@ mod tests {
         assert_eq!(regions.iter().map(Vec::len).collect::<Vec<_>>(), [9, 5, 4]);
         let columns = |region: &Vec<u32>| region.iter().map(|p| p % 9).collect::<Vec<u32>>();
         assert!(columns(&regions[0]).iter().max() <= columns(&regions[1]).iter().min());
+        let quarters = halved(&grid, &points, points.clone(), &[5, 4, 4, 5]);
+        let first_half: Vec<u32> = quarters[..2].concat().iter().map(|p| p % 9).collect();
+        assert!(first_half.into_iter().max() <= columns(&quarters[2]).into_iter().min());
         assert_eq!(in_order(&[4, 5, 6], &[2, 1]), [vec![4, 5], vec![6]]);
     }
 }

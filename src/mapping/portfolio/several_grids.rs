@@ -11,41 +11,56 @@ use super::coupled_boxes::turn;
 use super::generators::Candidates;
 use super::grid_on_grid::FullBox;
 use super::regions;
+use crate::base::permutation::is_injective;
 use crate::base::sorting::Arrange;
 use crate::mapping::engine::Prepared;
 use crate::mapping::geometric::Part;
 use crate::mapping::{Budget, Preset, Problem};
 use crate::matrix::Graph;
 
-/// The place of every vertex. `None` if a part cannot be placed.
-pub(super) fn place_parts(
-    prepared: &Prepared<'_, '_>,
-    parts: &[Part],
-    preset: Preset,
-    budget: &Budget,
-) -> Option<Vec<u32>> {
-    let full = FullBox::of(prepared.problem);
-    let cut = full.as_ref().and_then(|full| boxes(&full.grid, parts, budget).zip(Some(full)));
-    let regions = match &cut {
-        Some((boxes, full)) => {
-            let place = |slot: u32| full.place_at[slot as usize];
-            let places =
-                |cuboid: &Cuboid| cuboid.slots(&full.grid).into_iter().map(place).collect();
-            boxes.iter().map(places).collect()
-        }
-        None => places_of_parts(prepared, parts),
-    };
-    let mut place_of = vec![u32::MAX; prepared.graph.len()];
-    for (part, region) in parts.iter().zip(regions) {
-        let inner = place_part(prepared, part, region, preset, budget)?;
-        for (&v, place) in part.vertices.iter().zip(inner) {
-            place_of[v as usize] = place;
-        }
+/// Grids that exchange little, and the boxes for them, which do not depend on the preset.
+pub(super) struct Several {
+    pub(super) parts: Vec<Part>,
+    /// The box that the places fill, and a box inside it for each part. `None` where there are no such boxes.
+    cut: Option<(FullBox, Vec<Cuboid>)>,
+}
+
+impl Several {
+    pub(super) fn new(prepared: &Prepared<'_, '_>, parts: Vec<Part>, budget: &Budget) -> Self {
+        let full = FullBox::of(prepared.problem).filter(|_| prepared.tree.is_none());
+        let cut = full.and_then(|full| boxes(&full.grid, &parts, budget).map(|cut| (full, cut)));
+        Several { parts, cut }
     }
-    if let Some((boxes, full)) = &cut {
-        turn(&prepared.graph, (parts, boxes), full, &mut place_of, budget);
+
+    /// The place of every vertex. `None` if a part cannot be placed.
+    pub(super) fn place(
+        &self,
+        prepared: &Prepared<'_, '_>,
+        preset: Preset,
+        budget: &Budget,
+    ) -> Option<Vec<u32>> {
+        let regions = match &self.cut {
+            Some((full, boxes)) => {
+                let places = |cuboid: &Cuboid| {
+                    let slots = cuboid.slots(&full.grid).into_iter();
+                    slots.map(|slot| full.place_at[slot as usize]).collect()
+                };
+                boxes.iter().map(places).collect()
+            }
+            None => places_of_parts(prepared, &self.parts),
+        };
+        let mut place_of = vec![u32::MAX; prepared.graph.len()];
+        for (part, region) in self.parts.iter().zip(regions) {
+            let inner = place_part(prepared, part, region, preset, budget)?;
+            for (&v, place) in part.vertices.iter().zip(inner) {
+                place_of[v as usize] = place;
+            }
+        }
+        if let Some((full, boxes)) = &self.cut {
+            turn(&prepared.graph, (&self.parts, boxes), full, &mut place_of, budget);
+        }
+        is_injective(&place_of, prepared.problem.places().len()).then_some(place_of)
     }
-    Some(place_of)
 }
 
 /// The places for each part, as many as it has tasks, where the machine is not cut into boxes.

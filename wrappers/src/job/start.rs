@@ -247,15 +247,15 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     let all = JobProcesses::<A>::of(all, session_rank)?;
     let settings = settings_of(all.sessions);
     let mut clock = StepTimer::new();
-    if all.rank == 0 {
-        rank_zero::has_started();
-    }
     // A communicator made from a session already took messages.
     if !all.sessions {
         early_messages::wait();
     }
     let (processes, locations) = meet(&all, settings.mode == Mode::Off)?;
     clock.step("meeting");
+    if all.rank == 0 && settings.mode != Mode::Off {
+        rank_zero::has_started();
+    }
     let own = OwnComm::begin(&all);
 
     let decided = || guarded(|| Some(rank_zero::decide::<A>(&settings, all.size, processes)));
