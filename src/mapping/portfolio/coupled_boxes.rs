@@ -207,7 +207,7 @@ mod tests {
     use crate::base::permutation::is_injective;
     use crate::mapping::Problem;
     use crate::mapping::geometric::several_grids;
-    use crate::mapping::portfolio::{box_cuts, several_grids::Several};
+    use crate::mapping::portfolio::{box_cuts, generators::alone, several_grids::Several};
     use crate::mapping::{Preset, engine::Prepared};
     use crate::matrix::synthetic::pattern;
     use crate::topology::parse;
@@ -224,7 +224,7 @@ mod tests {
         let full = FullBox::of(&problem).unwrap();
         let boxes = box_cuts::boxes(&full.grid, &parts, &budget).unwrap();
         let several = Several::new(&prepared, parts.clone(), &budget);
-        let mut place_of = several.place(&prepared, Preset::Fast, &budget).unwrap();
+        let mut place_of = several.place(&prepared, Preset::Fast, &budget, alone).unwrap();
         let cost = |place_of: &[u32]| prepared.cost(place_of);
         let turned = cost(&place_of);
         // Mirrored by hand, a part is turned back, or the other way round.
@@ -251,7 +251,7 @@ mod tests {
             let (prepared, budget) = (Prepared::new(&problem), Budget::unlimited());
             let parts = several_grids(&prepared.graph).unwrap();
             let several = Several::new(&prepared, parts, &budget);
-            let placed = several.place(&prepared, Preset::Fast, &budget).unwrap();
+            let placed = several.place(&prepared, Preset::Fast, &budget, alone).unwrap();
             assert!(is_injective(&placed, 96), "{seed}");
         }
     }

@@ -4,6 +4,7 @@ use super::Effort;
 use super::candidate::{Candidate, Origin};
 use super::generator::{Generator, Offers};
 use super::grid_on_grid::{clusters_in_blocks, folded, in_blocks, lines_in_digits, on_grid};
+use super::refine::refined;
 use super::regular_patterns::{by_cycles, is_regular};
 use super::several_grids::Several;
 use crate::mapping::engine::{Csr, Prepared, places_on_tree, with_distance};
@@ -12,7 +13,7 @@ use crate::mapping::geometric::{
 };
 use crate::mapping::multisection::{Bisector, Halves, dual_bisect, multisect};
 use crate::mapping::papers::geom;
-use crate::mapping::{Budget, Preset, stencil};
+use crate::mapping::{Budget, Preset, Problem, stencil};
 
 /// Generators that place the tasks by the shape of their grid. Their placements may be optimal.
 const BY_SHAPE: [Generator; 3] = [GRID_IN_BOXES, GRID_IN_SLABS, GRID_ON_GRID];
@@ -326,6 +327,14 @@ fn split(offers: &Offers<'_, '_, '_>, graph: &Csr) -> Vec<u32> {
     })
 }
 
+/// The place of every task of a part of the tasks, as if there were no others.
+pub(super) fn alone(problem: &Problem<'_>, budget: &Budget) -> Option<Vec<u32>> {
+    let prepared = Prepared::new(problem);
+    let (candidates, effort) = Candidates::new(&prepared, budget).of(problem.preset());
+    let (best, _) = refined(&prepared, candidates, &effort, budget)?;
+    Some(prepared.by_task(best.place_of))
+}
+
 /// Several grids that exchange little, each on places of its own.
 const SEVERAL_GRIDS: Generator = Generator {
     name: "several grids",
@@ -341,7 +350,7 @@ const SEVERAL_GRIDS: Generator = Generator {
         if offers.detected.is_some() && several.parts.len() > FEW {
             return None;
         }
-        Some(Candidate::new(name, several.place(prepared, preset, budget)?))
+        Some(Candidate::new(name, several.place(prepared, preset, budget, alone)?))
     },
 };
 
@@ -356,7 +365,6 @@ pub(crate) fn names() -> Vec<&'static str> {
 mod tests {
     use super::*;
     use crate::base::permutation::is_injective;
-    use crate::mapping::Problem;
     use crate::matrix::synthetic::pattern;
     use crate::topology::parse;
     use std::collections::BTreeSet;

@@ -15,6 +15,7 @@ mod inside_nodes;
 mod judge;
 mod objectives;
 mod polish;
+mod refine;
 mod regions;
 mod regular_patterns;
 mod several_grids;

@@ -5,10 +5,8 @@
 //! engine itself, which folds grids, cuts them into boxes, and searches for all others. At last, grids in boxes are turned
 //! towards each other ([`super::coupled_boxes`]).
 
-use super::answers::refined;
 use super::box_cuts::{Cuboid, boxes};
 use super::coupled_boxes::turn;
-use super::generators::Candidates;
 use super::grid_on_grid::FullBox;
 use super::regions;
 use crate::base::permutation::is_injective;
@@ -17,6 +15,9 @@ use crate::mapping::engine::Prepared;
 use crate::mapping::geometric::Part;
 use crate::mapping::{Budget, Preset, Problem};
 use crate::matrix::Graph;
+
+/// Maps a problem, and returns the place of every task.
+pub(super) type Alone = fn(&Problem<'_>, &Budget) -> Option<Vec<u32>>;
 
 /// Grids that exchange little, and the boxes for them, which do not depend on the preset.
 pub(super) struct Several {
@@ -32,12 +33,14 @@ impl Several {
         Several { parts, cut }
     }
 
-    /// The place of every vertex. `None` if a part cannot be placed.
+    /// The place of every vertex. `alone` maps a part as if there were no others, and returns the place of each of its
+    /// tasks. `None` if a part cannot be placed.
     pub(super) fn place(
         &self,
         prepared: &Prepared<'_, '_>,
         preset: Preset,
         budget: &Budget,
+        alone: Alone,
     ) -> Option<Vec<u32>> {
         let regions = match &self.cut {
             Some((full, boxes)) => {
@@ -51,7 +54,9 @@ impl Several {
         };
         let mut place_of = vec![u32::MAX; prepared.graph.len()];
         for (part, region) in self.parts.iter().zip(regions) {
-            let inner = place_part(prepared, part, region, preset, budget)?;
+            let inner = place_part(prepared, part, region, &|problem| {
+                alone(&problem.with_preset(preset), budget)
+            })?;
             for (&v, place) in part.vertices.iter().zip(inner) {
                 place_of[v as usize] = place;
             }
@@ -75,13 +80,12 @@ fn places_of_parts(prepared: &Prepared<'_, '_>, parts: &[Part]) -> Vec<Vec<u32>>
     }
 }
 
-/// The place of every vertex of a part, if it is mapped alone to the places of its region.
+/// The place of every vertex of a part, if `alone` maps it to the places of its region.
 fn place_part(
     prepared: &Prepared<'_, '_>,
     part: &Part,
     mut region: Vec<u32>,
-    preset: Preset,
-    budget: &Budget,
+    alone: &dyn Fn(&Problem<'_>) -> Option<Vec<u32>>,
 ) -> Option<Vec<u32>> {
     let whole = prepared.problem;
     let slot_of = whole.places();
@@ -100,14 +104,9 @@ fn place_part(
     let problem = Problem::builder(&graph, whole.topology())
         .slots(&slots)
         .capacities(&capacities)
-        .preset(preset)
         .seed(whole.seed())
         .build()
         .ok()?;
-    let alone = Prepared::new(&problem);
-    let mut candidates = Candidates::new(&alone, budget);
-    let (candidates, effort) = candidates.of(preset);
-    let (best, _) = refined(&alone, candidates, &effort, budget)?;
-    let place_of = alone.by_task(best.place_of);
+    let place_of = alone(&problem)?;
     Some(place_of.into_iter().map(|place| region[place as usize]).collect())
 }
