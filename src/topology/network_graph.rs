@@ -224,12 +224,6 @@ impl NetworkGraph {
         })
     }
 
-    /// The vertices that a vertex is linked to, with the bandwidths.
-    pub(super) fn links_around(&self, vertex: usize) -> impl Iterator<Item = (usize, f64)> {
-        let bandwidths = &self.bandwidths[self.offsets[vertex]..];
-        self.around(vertex).iter().zip(bandwidths).map(|(&other, &b)| (other as usize, b))
-    }
-
     pub(super) fn around(&self, vertex: usize) -> &[u32] {
         &self.neighbours[self.offsets[vertex]..self.offsets[vertex + 1]]
     }

@@ -6,7 +6,7 @@
 //!
 //! Limits: where switches belong to two groups, the network is no fat tree, and its tree gets no bandwidths.
 
-use super::{NetworkGraph, Topology, Tree};
+use super::{Network, Tree};
 
 /// No group has this vertex yet.
 const NONE: u32 = u32::MAX;
@@ -15,33 +15,36 @@ const NONE: u32 = u32::MAX;
 /// outermost ones are made narrower by this part.
 const TO_BE_KNOWN: f64 = 1e-9;
 
-/// `tree`, which has the distances of `graph`, with the bandwidths of the cables; as it is where they do not fit a tree.
-pub(super) fn with_uplinks(tree: Tree, graph: &NetworkGraph) -> Tree {
-    bandwidths(&tree, graph).and_then(|all| tree.clone().with_bandwidths(&all)).unwrap_or(tree)
+/// `tree`, which has the distances of `network`, with the bandwidths of the cables; as it is where they do not fit a tree.
+pub(super) fn with_uplinks(tree: Tree, network: &dyn Network) -> Tree {
+    bandwidths(&tree, network).and_then(|all| tree.clone().with_bandwidths(&all)).unwrap_or(tree)
 }
 
 /// The bandwidth at each level, the slots' own last.
-fn bandwidths(tree: &Tree, graph: &NetworkGraph) -> Option<Vec<f64>> {
-    let slots = graph.slots();
-    let of_slot =
-        |slot: usize| graph.links_around(slot).map(|(_, bandwidth)| bandwidth).sum::<f64>();
-    let below: f64 = (0..slots).map(of_slot).sum();
+fn bandwidths(tree: &Tree, network: &dyn Network) -> Option<Vec<f64>> {
+    let slots = tree.groups(0).len();
+    // What leaves a vertex over the links that count.
+    let leaving = |vertex: usize, counts: &dyn Fn(usize) -> bool| {
+        let mut sum = 0.0;
+        network.neighbours(vertex, &mut |other, link| {
+            sum += if counts(other) { network.bandwidth(link) } else { 0.0 };
+        });
+        sum
+    };
+    let below: f64 = (0..slots).map(|slot| leaving(slot, &|_| true)).sum();
     let own = below / slots as f64;
     let mut all = Vec::new();
     for level in 0..tree.levels() - 1 {
         let groups = tree.groups(level);
         // A message between two slots of a group goes up half of the way.
         let up = tree.cost(level + 1);
-        if up % 2 != 0 {
+        if !up.is_multiple_of(2) {
             return None;
         }
-        let owner = owners(graph, groups, up / 2)?;
-        let upwards = |vertex: usize| {
-            let links = graph.links_around(vertex);
-            links.filter(|&(other, _)| owner[other] != owner[vertex]).map(|(_, b)| b).sum::<f64>()
-        };
-        let switches = (slots..graph.size()).filter(|&vertex| owner[vertex] != NONE);
-        let uplinks: f64 = switches.map(upwards).sum();
+        let owner = owners(network, groups, up / 2)?;
+        let switches = (slots..network.vertices()).filter(|&vertex| owner[vertex] != NONE);
+        let uplinks: f64 =
+            switches.map(|vertex| leaving(vertex, &|other| owner[other] != owner[vertex])).sum();
         let mut counts = vec![0u32; slots];
         groups.iter().for_each(|&group| counts[group as usize] += 1);
         let largest = counts.into_iter().max().unwrap_or(0);
@@ -57,31 +60,31 @@ fn bandwidths(tree: &Tree, graph: &NetworkGraph) -> Option<Vec<f64>> {
 }
 
 /// The group of each vertex that is at most `up` links above a slot of it. `None` if two groups have the same switch.
-fn owners(graph: &NetworkGraph, groups: &[u32], up: u64) -> Option<Vec<u32>> {
-    let slots = graph.slots();
-    let mut owner = vec![NONE; graph.size()];
+fn owners(network: &dyn Network, groups: &[u32], up: u64) -> Option<Vec<u32>> {
+    let slots = groups.len();
+    let mut owner = vec![NONE; network.vertices()];
     owner[..slots].copy_from_slice(groups);
     let mut reached: Vec<usize> = (0..slots).collect();
+    let mut is_tree = true;
     for _ in 0..up {
         let mut next = Vec::new();
         for vertex in reached {
-            for (other, _) in graph.links_around(vertex).filter(|&(other, _)| other >= slots) {
-                if owner[other] == NONE {
+            network.neighbours(vertex, &mut |other, _| {
+                if other >= slots && owner[other] == NONE {
                     owner[other] = owner[vertex];
                     next.push(other);
-                } else if owner[other] != owner[vertex] {
-                    return None;
                 }
-            }
+                is_tree &= other < slots || owner[other] == owner[vertex];
+            });
         }
         reached = next;
     }
-    Some(owner)
+    is_tree.then_some(owner)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::topology::{NetworkGraph, Topology};
 
     /// Leaves with `hosts` hosts each, and spines with a number of cables to each leaf.
     fn fabric(leaves: u32, hosts: u32, spines: u32, cables: f64) -> NetworkGraph {

@@ -180,7 +180,7 @@ impl Cutter<'_> {
             for dimension in 0..dims.len() {
                 let layer = volume / dims[dimension];
                 let length = size / layer;
-                if size % layer != 0 || length == 0 || length == dims[dimension] {
+                if !size.is_multiple_of(layer) || length == 0 || length == dims[dimension] {
                     continue;
                 }
                 let (mut a, mut b) = (dims.to_vec(), dims.to_vec());

@@ -290,10 +290,8 @@ const DUAL_BISECTION: Generator = Generator {
     applies: |offers| {
         let folded = offers.list.iter().any(|c| c.origin == Origin::Folding);
         let clusters = offers.list.iter().any(|c| c.origin == Origin::Clusters);
-        offers.prepared.tree.is_none()
-            && !clusters
-            && !(folded && offers.preset == Preset::Fast)
-            && !offers.have_good_parts()
+        let is_beaten = clusters || (folded && offers.preset == Preset::Fast);
+        offers.prepared.tree.is_none() && !is_beaten && !offers.have_good_parts()
     },
     candidate: MULTISECTION.candidate,
 };

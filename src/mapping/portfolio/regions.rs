@@ -111,11 +111,11 @@ pub(super) fn halved(
 /// The places of each part where nothing is known but their order.
 pub(super) fn in_order(places: &[u32], sizes: &[usize]) -> Vec<Vec<u32>> {
     let mut next = 0;
-    let mut stretch = |&size: &usize| {
+    let stretch = |&size: &usize| {
         next += size;
         places[next - size..next].to_vec()
     };
-    sizes.iter().map(|size| stretch(size)).collect()
+    sizes.iter().map(stretch).collect()
 }
 
 #[cfg(test)]

@@ -60,9 +60,9 @@ fn bounds_that_cannot_be_computed_are_errors() {
     place.ok(&[&["eval"][..], &base, &["--certificate", "proof"]].concat());
     let proof = place.path("proof").display().to_string();
     for (command, options, part) in [
-        ("map", vec!["--objective", "mc", "--bound", "quick"], "no lower bound of mc"),
+        ("map", vec!["--objective", "mmc", "--bound", "quick"], "no lower bound of mmc"),
         ("map", vec!["--objective", "max-com", "--certificate", "x"], "no lower bound of max-com"),
-        ("eval", vec!["--objective", "time", "--certificate", "x"], "no lower bound of time"),
+        ("eval", vec!["--objective", "mmc", "--certificate", "x"], "no lower bound of mmc"),
         ("eval", vec!["--bound", "off", "--certificate", "x"], "--bound off"),
         ("eval", vec!["--bound", "quick", "--noise", "all"], "--noise"),
         ("eval", vec!["--certificate", "/none/x"], "/none/x"),
@@ -78,4 +78,23 @@ fn bounds_that_cannot_be_computed_are_errors() {
         assert!(run.err.contains(part) && run.err.contains("try:"), "{args:?}: {}", run.err);
     }
     assert!(!place.path("x").exists());
+}
+
+#[test]
+fn the_most_loaded_link_has_a_bound() {
+    let place = Place::new();
+    let ring = place.file("ring.csv", RING);
+    let base = ["--matrix", &ring, "--topology", "mesh:2x4"];
+    for objective in ["mc", "time"] {
+        let options = ["--objective", objective, "--certificate", "proof", "--out", "order"];
+        let mapped = place.run(&[&["map"][..], &base, &options].concat());
+        assert!(mapped.err.contains("no mapping costs less than"), "{mapped:?}");
+        let verify = [&["verify"][..], &base, &["--mapping", "order"]].concat();
+        let verified = place.ok(&[&verify[..], &["proof"]].concat());
+        assert!(verified.contains("the certificate is valid"), "{verified}");
+        let text = std::fs::read_to_string(place.path("proof")).unwrap();
+        let claim = place.file("claim", text.replace("\"real_bound\":", "\"real_bound\":9"));
+        let refused = place.run(&[&verify[..], &[&claim]].concat());
+        assert!(refused.code == Some(2) && refused.err.contains("proves only"), "{refused:?}");
+    }
 }
