@@ -19,8 +19,8 @@ use rw::options::{Mode, Settings};
 use rw::store::{NOTE, remove_note};
 use std::path::Path;
 
-/// Removes the note that `rankweave run` left for the case that no process of the launch would have the library. Where the
-/// user left a program out, nothing has to be said either.
+/// Removes the note that `rankweave run` left for the case that no process of the launch would have the library. Where
+/// processes lack the library, the user was told just before. Where the user left the program out, nothing has to be said.
 pub fn has_started() {
     if let Some(note) = environment::variable(NOTE) {
         remove_note(Path::new(&note));

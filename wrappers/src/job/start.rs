@@ -251,11 +251,12 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     if !all.sessions {
         early_messages::wait();
     }
-    let (processes, locations) = meet(&all, settings.mode == Mode::Off)?;
+    let met = meet(&all, settings.mode == Mode::Off);
     clock.step("meeting");
-    if all.rank == 0 && settings.mode != Mode::Off {
+    if all.rank == 0 {
         rank_zero::has_started();
     }
+    let (processes, locations) = met?;
     let own = OwnComm::begin(&all);
 
     let decided = || guarded(|| Some(rank_zero::decide::<A>(&settings, all.size, processes)));
