@@ -4,7 +4,7 @@
 //! An edge is as strong as its weight is in proportion to the heaviest edge of either end, whichever gives less. Grids that
 //! exchange little are joined by weak edges alone. The edges are joined from the strongest class to the weakest. After each
 //! class, the joined vertices are parts, and the parts of the weakest class after which there are several are looked at
-//! first. Their grids are recognised one by one, as [`super::recognise`] does it.
+//! first. Their grids are recognised one by one, as [`super::recognise()`] does it.
 //!
 //! Limits: the exchange between two grids has less than half of the weight of their own edges, and there are at most
 //! [`MOST_PARTS`] parts. Tasks without a grid, such as those that collect data, may be a quarter of all.
