@@ -37,7 +37,9 @@ case $prefix in
     *) prefix=$(pwd)/$prefix ;;
 esac
 case $prefix in
-    *[[:blank:]:\'\"]*) stop "$prefix has blanks, colons or quotes, which LD_PRELOAD cannot hold; choose another prefix" ;;
+    *[[:blank:]:\'\"\$\`\!]*)
+        stop "$prefix has blanks or characters that mean something to LD_PRELOAD or to shells; choose another prefix"
+        ;;
 esac
 list=$prefix/share/rankweave/installed.txt
 

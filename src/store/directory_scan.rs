@@ -224,13 +224,17 @@ pub(super) fn read_heads(directory: &Path, mut files: Vec<(u64, String)>) -> Res
         }
     };
     let threads = files.len().div_ceil(TAKEN).min(READING);
-    let parts: Vec<Heads> = std::thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(read)).collect();
-        started
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    });
+    let parts: Vec<Heads> =
+        std::thread::scope(|scope| {
+            let start = |_| std::thread::Builder::new().spawn_scoped(scope, read).ok();
+            let started: Vec<_> = (1..threads).filter_map(start).collect();
+            // This thread reads too, so all files are read even if no other thread can be made.
+            let mut parts = vec![read()];
+            parts.extend(started.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }));
+            parts
+        });
     let mut parts = parts.into_iter();
     let mut all = parts.next().unwrap_or_default();
     for part in parts {

@@ -4,7 +4,7 @@
 
 # ---- settings of the site ----
 
-set _rankweave_library = "@LIBRARY@"
+set _rankweave_library = '@LIBRARY@'
 set _rankweave_loader = "@LOADER@"
 # With '$LIB' in single quotes, if programs of 32 bits are in use.
 set _rankweave_preload = "$_rankweave_library"

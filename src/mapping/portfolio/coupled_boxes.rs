@@ -72,6 +72,9 @@ pub(super) fn turn(
             changed |= seats.turn_part(k, budget);
         }
         for a in 0..parts.len() {
+            if budget.expired() {
+                break;
+            }
             for b in a + 1..parts.len() {
                 changed |= seats.boxes[a].dims == seats.boxes[b].dims && seats.exchange(a, b);
             }
@@ -109,7 +112,10 @@ impl Seats<'_> {
             if is_ring(i) && length <= LONGEST {
                 turns.extend((1..length).map(|by| Turn::Shift(i, by)));
             }
-            let alike = |j: &usize| dims[*j] == length && is_ring(*j) == is_ring(i);
+            // In rings of other lengths, the way around may be the shorter one in one dimension only.
+            let (sides, rings) = (self.full.grid.dims(), self.full.grid.wrap());
+            let alike =
+                |j: &usize| dims[*j] == length && (sides[*j], rings[*j]) == (sides[i], rings[i]);
             turns.extend((i + 1..dims.len()).filter(alike).map(|j| Turn::Exchange(i, j)));
         }
         turns

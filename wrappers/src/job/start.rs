@@ -253,7 +253,8 @@ fn begin<A: Abi>(all: A::Comm, session_rank: Option<c_int>) -> Option<()> {
     }
     let met = meet(&all, settings.mode == Mode::Off);
     clock.step("meeting");
-    if all.rank == 0 {
+    // Otherwise the next command says that nothing was recorded, unless `meet` has said so.
+    if all.rank == 0 && (met.is_some() || settings.mode == Mode::Off) {
         rank_zero::has_started();
     }
     let (processes, locations) = met?;
@@ -323,6 +324,9 @@ fn meet<A: Abi>(all: &JobProcesses<A>, off: bool) -> Option<(Processes, Option<L
         locations.end(agreed.off.then_some(PATIENCE_AT_END)).map(|all| Locations::from_bytes(&all))
     });
     let Some(agreed) = agreed else {
+        if rank == 0 {
+            rank_zero::has_started();
+        }
         message::line(
             "some processes of this job run without the library; nothing is recorded; \
              try: install it on every node, or start the job with `rankweave run`",
