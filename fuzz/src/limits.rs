@@ -28,8 +28,8 @@ thread_local! {
 }
 
 /// What an input may use more for each slot that it describes, because short descriptions of large machines are right:
-/// seconds and bytes. With its counters for coverage, this build takes ten times as long as a release. Beside other jobs, the
-/// processor time is up to twice that of a quiet machine: a ring of 316 000 nodes took 2.6 s.
+/// seconds and bytes. With its counters for coverage, this build takes ten times as long as a release. Beside other
+/// jobs, a ring of 316 000 nodes took 2.6 s in a build for tests.
 const FOR_A_SLOT: (f64, usize) = (1e-5, 192);
 
 /// Levels of a tree that the bytes for a slot suffice for.

@@ -22,3 +22,4 @@ pub mod quantity;
 pub mod random;
 pub mod raw_words;
 pub mod sorting;
+pub mod threads;

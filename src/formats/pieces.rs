@@ -5,6 +5,7 @@
 //! file line by line. So messages and special cases come from one place, and a damaged file costs at most
 //! twice the time.
 
+use crate::base::threads::in_threads;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -47,13 +48,7 @@ pub(super) fn parsed<T: Send>(
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 1..cores.min(pieces.len()).min(MOST_THREADS) {
-            // If the system has no further thread, those that there are do the work.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
+    in_threads(cores.min(pieces.len()).min(MOST_THREADS), work);
     let mut answers = answers.into_inner().ok()?;
     if answers.len() < pieces.len() {
         return None;

@@ -14,6 +14,7 @@ use super::file_name::ENDING;
 use super::list_index::{Index, NewRow};
 use super::record_format::head_in;
 use crate::base::file::FileIdentity;
+use crate::base::threads::in_threads;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::fs::{self, File, OpenOptions};
@@ -69,8 +70,6 @@ pub(super) fn scan(directory: &Path, index: &Index) -> Result<Found> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(2, COMPARING);
     let (send, receive) = sync_channel::<Vec<u8>>(4 * threads);
     let receive = Mutex::new(receive);
-    // If no thread can be made, the pieces are compared here, one by one.
-    let mut here = Found::default();
     let compare = || {
         let mut found = Found::default();
         loop {
@@ -80,32 +79,28 @@ pub(super) fn scan(directory: &Path, index: &Index) -> Result<Found> {
             compare_piece(&piece, &open, index, (&same, &mut found));
         }
     };
-    let (read, parts) = std::thread::scope(|scope| {
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, compare).ok();
-        let started: Vec<_> = (0..threads).filter_map(start).collect();
-        let read = read_names(&open, |mut piece| {
-            // A thread that panicked takes nothing any more.
-            while !started.iter().all(std::thread::ScopedJoinHandle::is_finished) {
-                match send.try_send(piece) {
-                    Ok(()) => return true,
-                    Err(TrySendError::Full(back) | TrySendError::Disconnected(back)) => {
-                        piece = back
-                    }
+    let (read, parts) =
+        std::thread::scope(|scope| {
+            let start = |_| std::thread::Builder::new().spawn_scoped(scope, compare).ok();
+            let started: Vec<_> = (0..threads).filter_map(start).collect();
+            let mut here = Found::default();
+            let read = read_names(&open, |piece| {
+                // What the threads have no room for is compared here. So nothing waits for a thread that could not be made.
+                if let Err(TrySendError::Full(piece) | TrySendError::Disconnected(piece)) =
+                    send.try_send(piece)
+                {
+                    compare_piece(&piece, &open, index, (&same, &mut here));
                 }
-                std::thread::sleep(std::time::Duration::from_micros(50));
-            }
-            compare_piece(&piece, &open, index, (&same, &mut here));
-            true
+            });
+            drop(send);
+            let mut parts = vec![here, compare()];
+            parts.extend(started.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }));
+            (read, parts)
         });
-        drop(send);
-        let parts: Vec<Found> = started
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect();
-        (read, parts)
-    });
     read?;
-    let mut all = here;
+    let mut all = Found::default();
     for part in parts {
         all.fresh.extend(part.fresh);
         all.verdicts.extend(part.verdicts);
@@ -116,8 +111,8 @@ pub(super) fn scan(directory: &Path, index: &Index) -> Result<Found> {
     Ok(all)
 }
 
-/// Reads the entries of a directory in pieces, until `take` returns false.
-fn read_names(directory: &File, mut take: impl FnMut(Vec<u8>) -> bool) -> Result<()> {
+/// Reads the entries of a directory in pieces.
+fn read_names(directory: &File, mut take: impl FnMut(Vec<u8>)) -> Result<()> {
     loop {
         let mut piece = vec![0u8; PIECE];
         // SAFETY: the descriptor is open, and the buffer has as many bytes as the call is told.
@@ -135,9 +130,7 @@ fn read_names(directory: &File, mut take: impl FnMut(Vec<u8>) -> bool) -> Result
             Ok(0) => return Ok(()),
             Ok(length) => {
                 piece.truncate(length);
-                if !take(piece) {
-                    return Ok(());
-                }
+                take(piece);
             }
         }
     }
@@ -223,18 +216,7 @@ pub(super) fn read_heads(directory: &Path, mut files: Vec<(u64, String)>) -> Res
             }
         }
     };
-    let threads = files.len().div_ceil(TAKEN).min(READING);
-    let parts: Vec<Heads> =
-        std::thread::scope(|scope| {
-            let start = |_| std::thread::Builder::new().spawn_scoped(scope, read).ok();
-            let started: Vec<_> = (1..threads).filter_map(start).collect();
-            // This thread reads too, so all files are read even if no other thread can be made.
-            let mut parts = vec![read()];
-            parts.extend(started.into_iter().map(|thread| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            }));
-            parts
-        });
+    let parts = in_threads(files.len().div_ceil(TAKEN).min(READING), read);
     let mut parts = parts.into_iter();
     let mut all = parts.next().unwrap_or_default();
     for part in parts {

@@ -50,6 +50,9 @@ all_cases() {
     ask "file off" bob $shell "$twice"
     ask "file off elsewhere" ann $shell "$twice" XDG_CONFIG_HOME=/home/bob/.config
     ask "own shortest" ann $shell "$twice" RANKWEAVE_SHORTEST=off
+    local unset=unsetenv
+    [ "${file##*.}" != sh ] || unset=unset
+    ask "no HOME" ann $shell "$unset HOME; $twice"
     ask "no job" ann $shell "$twice" no-job
     ask "another batch system" ann $shell "$twice" no-job PBS_JOBID=7.host
     sed 's|_jobs_only\( *= *\)yes|_jobs_only\1no|' $file >$changed
@@ -95,6 +98,7 @@ EXPECTED = {
     "file off": "",
     "file off elsewhere": "",
     "own shortest": f"LD_PRELOAD={LIBRARY} RANKWEAVE_SHORTEST=off",
+    "no HOME": ON,
     "no job": "",
     "another batch system": ON,
     "each shell": ON,
@@ -140,6 +144,9 @@ epilog 'on the same day'
 cd /home/ann/.local/share/rankweave
 mv .collected-* .collected-2026-01-01-$(id -u ann)
 epilog 'on another day'
+su - ann -c "RANKWEAVE_SHORTEST=off env $launch" >/dev/null
+rmdir .collected-* && chmod 2770 .
+epilog 'with a store of a group'
 echo owners $(find . ! -user ann | wc -l)
 rm -r /home/bob/.local/share/rankweave
 echo "no store: $(SLURM_JOB_USER=bob /usr/share/rankweave/epilog 2>&1; echo code $?) $(ls /home/bob/.local/share | wc -l)"
@@ -176,6 +183,7 @@ def check(verdicts, debian, packages, program):
             ("the epilog removes what is beyond the bounds", "epilog with a bound: code 0 records 0 1"),
             ("the epilog does so once a day", "epilog on the same day: code 0 records 1 1"),
             ("the epilog does so again on another day", "epilog on another day: code 0 records 0 1"),
+            ("the epilog leaves the store of a group alone", "epilog with a store of a group: code 0 records 1 0"),
             ("the epilog works with the rights of the user", "owners 0"),
             ("the epilog makes no store", "no store: code 0 0")]:
         verdicts.check(f"site: {name}", line in outcome.stdout.splitlines(), text)

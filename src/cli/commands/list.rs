@@ -3,6 +3,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
 use crate::base::raw_words::shown;
+use crate::base::threads::in_threads;
 use crate::cli::arguments::record_filter::RecordFilter;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
@@ -13,6 +14,7 @@ use crate::store::{self, Entry, Finding, Listed, Listing, Run, Store, program_of
 use serde_json::json;
 use std::borrow::Cow;
 use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// List the records in the store, the newest first
 #[derive(Debug, clap::Args)]
@@ -111,30 +113,29 @@ fn sound(records: usize) -> String {
     }
 }
 
+/// Records that a thread examines at once.
+const TAKEN: usize = 64;
+
 /// The records that cannot be read to their end, with the reason. Several threads read.
 fn damaged(listing: &Listing, selected: &[usize]) -> Vec<Entry> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let part = selected.len().div_ceil(threads).max(1);
-    let examine = |some: &[usize]| -> Vec<Entry> {
-        let problem = |&position: &usize| {
-            let record = listing.record(position);
-            match store::read_file(&record.path()) {
-                Ok(_) => None,
-                Err(error) => Some(Entry { problem: Some(error), ..record.entry() }),
-            }
-        };
-        some.iter().filter_map(problem).collect()
+    let problem = |&position: &usize| {
+        let record = listing.record(position);
+        let error = store::read_file(&record.path()).err()?;
+        Some((position, Entry { problem: Some(error), ..record.entry() }))
     };
-    std::thread::scope(|scope| {
-        let started: Vec<_> =
-            selected.chunks(part).map(|some| scope.spawn(move || examine(some))).collect();
-        started
-            .into_iter()
-            .flat_map(|thread| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect()
-    })
+    let next = AtomicUsize::new(0);
+    let examine = || {
+        let mut found = Vec::new();
+        while let Some(some) = selected.chunks(TAKEN).nth(next.fetch_add(1, Ordering::Relaxed)) {
+            found.extend(some.iter().filter_map(problem));
+        }
+        found
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut found = in_threads(threads.min(selected.len().div_ceil(TAKEN)), examine).concat();
+    // In the order of the list.
+    found.sort_by_key(|&(position, _)| position);
+    found.into_iter().map(|(_, entry)| entry).collect()
 }
 
 /// The records that are printed.

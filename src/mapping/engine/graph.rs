@@ -128,6 +128,11 @@ impl Csr {
         self.offsets.push(self.arcs.len() as u32);
     }
 
+    /// The weight of all edges.
+    pub(crate) fn total_weight(&self) -> i128 {
+        self.arcs.iter(0..self.arcs.len()).map(|(_, w)| i128::from(w)).sum::<i128>() / 2
+    }
+
     /// Number of tasks in all vertices.
     pub(crate) fn total_size(&self) -> u64 {
         self.sizes.iter().map(|&s| u64::from(s)).sum()

@@ -136,8 +136,7 @@ impl<'a, 'b> Prepared<'a, 'b> {
     /// A lower bound of the cost where all distances are at least 1: every pair at distance 1. It is only
     /// useful for grids; a tree reaches it only if all tasks fit in one group.
     pub(crate) fn least(&self) -> i128 {
-        let arcs = self.graph.arcs.iter(0..self.graph.arcs.len());
-        arcs.map(|(_, w)| i128::from(w)).sum::<i128>() / 2
+        self.graph.total_weight()
     }
 
     /// True if no mapping costs less than this one: all tasks that exchange data are at distance 1, and no two

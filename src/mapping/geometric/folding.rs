@@ -35,7 +35,7 @@ pub(crate) fn fold_on_grid(graph: &Csr, shape: &GridShape, machine: &Grid) -> Op
 }
 
 /// The weights of all edges times the distances of their ends.
-fn distance(graph: &Csr, machine: &Grid, slots: &[u32]) -> i128 {
+pub(crate) fn distance(graph: &Csr, machine: &Grid, slots: &[u32]) -> i128 {
     let of = |v: usize| -> i128 {
         let arcs = graph.arcs(v).filter(|&(t, _)| t < v);
         let far = |(t, w)| {

@@ -33,7 +33,7 @@ pub(crate) use boxes::{divisors, inner_weight, place_on_tree};
 #[cfg(any(test, feature = "cli"))]
 pub(crate) use detect::detect;
 pub(crate) use embed::place_on_grid;
-pub(crate) use folding::fold_on_grid;
+pub(crate) use folding::{distance, fold_on_grid};
 pub(crate) use lines::{are_even, detect_lines};
 pub(crate) use lines_on_grid::lines_on_grid;
 pub(crate) use recognise::{Recognised, recognise};

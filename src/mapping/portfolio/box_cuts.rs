@@ -9,7 +9,7 @@
 //! examined.
 
 use crate::mapping::Budget;
-use crate::mapping::geometric::{Part, fold_on_grid, place_on_grid};
+use crate::mapping::geometric::{Part, distance, fold_on_grid, place_on_grid};
 use crate::topology::{Grid, Topology};
 
 /// Most foldings that are tried.
@@ -50,7 +50,7 @@ impl Cuboid {
     }
 }
 
-/// A box for each part so that all together cost little, and the cost. A grid that is larger than the parts has free slots in
+/// A box for each part so that all together cost little. A grid that is larger than the parts has free slots in
 /// one box. `None` if there is no such cut.
 pub(super) fn boxes(grid: &Grid, parts: &[Part], budget: &Budget) -> Option<Vec<Cuboid>> {
     let tasks: usize = parts.iter().map(|part| part.vertices.len()).sum();
@@ -70,12 +70,12 @@ pub(super) fn boxes(grid: &Grid, parts: &[Part], budget: &Budget) -> Option<Vec<
         kinds.push(Kind { part: None, size: free });
         members.push(vec![parts.len()]);
     }
-    let mut counts: Vec<usize> = members.iter().map(Vec::len).collect();
+    let counts: Vec<usize> = members.iter().map(Vec::len).collect();
     let mut cutter = Cutter { kinds, grid, known: Vec::new(), folded: 0, foldings: 0, budget };
     cutter.cost(grid.dims(), &counts)?;
     let origin = Cuboid { start: vec![0; grid.dims().len()], dims: grid.dims().to_vec() };
     let mut boxes = vec![origin.clone(); parts.len() + 1];
-    let mut open = vec![(origin, std::mem::take(&mut counts))];
+    let mut open = vec![(origin, counts)];
     while let Some((cuboid, counts)) = open.pop() {
         match cutter.known(&cuboid.dims, &counts)?.as_ref()? {
             (_, None) => {
@@ -200,8 +200,7 @@ impl Cutter<'_> {
     fn alone(&mut self, dims: &[usize], kind: usize) -> i128 {
         let Kind { part: Some(part), size } = self.kinds[kind] else { return 0 };
         let Some(grid) = &part.grid else { return 0 };
-        let arcs = part.graph.arcs.iter(0..part.graph.arcs.len());
-        let least = arcs.map(|(_, w)| i128::from(w)).sum::<i128>() / 2;
+        let least = part.graph.total_weight();
         let whole = |k: usize| self.grid.wrap()[k] && dims[k] == self.grid.dims()[k];
         let wrap: Vec<bool> = (0..dims.len()).map(whole).collect();
         let Some(machine) = Grid::new(dims, &wrap) else { return least };
@@ -215,14 +214,8 @@ impl Cutter<'_> {
         self.foldings += 1;
         self.folded += size;
         let pattern = grid.pattern(&part.graph);
-        fold_on_grid(pattern, &grid.shape, &machine).map_or(3 * least, |slots| {
-            let row = |v: usize| {
-                let earlier = part.graph.arcs(v).filter(|&(t, _)| t < v);
-                let far = |t: usize| machine.distance(slots[v] as usize, slots[t] as usize);
-                earlier.map(|(t, w)| i128::from(w) * i128::from(far(t))).sum::<i128>()
-            };
-            (0..size).map(row).sum()
-        })
+        fold_on_grid(pattern, &grid.shape, &machine)
+            .map_or(3 * least, |slots| distance(&part.graph, &machine, &slots))
     }
 }
 

@@ -339,13 +339,13 @@ const SEVERAL_GRIDS: Generator = Generator {
     applies: |_| true,
     candidate: |name, offers| {
         /// Grids that are also one grid with another dimension are few. Otherwise, one dimension of this grid is weak.
-        const FEW: usize = 4;
+        const MOST: usize = 4;
         let (prepared, preset, budget) = (offers.prepared, offers.preset, offers.budget);
         let found = offers.several.get_or_insert_with(|| {
             several_grids(&prepared.graph).map(|parts| Several::new(prepared, parts, budget))
         });
         let several = found.as_ref()?;
-        if offers.detected.is_some() && several.parts.len() > FEW {
+        if offers.detected.is_some() && several.parts.len() > MOST {
             return None;
         }
         Some(Candidate::new(name, several.place(prepared, preset, budget, alone)?))

@@ -1,9 +1,9 @@
 //! Places several grids that exchange little: each on places of its own, and each as if it were alone.
 //!
-//! The parts and their grids are those of [`crate::mapping::geometric::several_grids`]. The machine is divided among them, into boxes where it is a grid
-//! ([`super::box_cuts`]) and into groups where it is a tree ([`regions`]). Then each part is mapped to its places by the
-//! engine itself, which folds grids, cuts them into boxes, and searches for all others. At last, grids in boxes are turned
-//! towards each other ([`super::coupled_boxes`]).
+//! The parts and their grids are those of [`crate::mapping::geometric::several_grids`]. The machine is divided among them,
+//! into boxes where it is a grid ([`super::box_cuts`]) and into groups where it is a tree ([`regions`]). Then each part is
+//! mapped to its places by the engine itself, which folds grids, cuts them into boxes, and searches for all others. At last,
+//! grids in boxes are turned towards each other ([`super::coupled_boxes`]).
 
 use super::box_cuts::{Cuboid, boxes};
 use super::coupled_boxes::turn;
