@@ -25,8 +25,9 @@ pub(crate) fn emptied<T>(vector: &mut Vec<T>, capacity: usize) -> &mut Vec<T> {
     vector
 }
 
+/// Asks for large pages for the room of a vector, from 4 MiB on.
 #[cfg(target_os = "linux")]
-fn advise<T>(vector: &mut Vec<T>) {
+pub(crate) fn advise<T>(vector: &mut Vec<T>) {
     const FROM: usize = 4 << 20;
     const PAGE: usize = 4096;
     let bytes = vector.capacity().saturating_mul(size_of::<T>());
@@ -42,8 +43,9 @@ fn advise<T>(vector: &mut Vec<T>) {
     }
 }
 
+/// Asks for large pages, which only Linux has.
 #[cfg(not(target_os = "linux"))]
-fn advise<T>(_: &mut Vec<T>) {}
+pub(crate) fn advise<T>(_: &mut Vec<T>) {}
 
 /// Tells the processor to load the beginning of a slice, which is needed soon.
 #[inline(always)]

@@ -2,9 +2,9 @@
 
 use super::Store;
 use super::access::{unreadable, unwritable};
-use super::directory::{is_older, is_stale};
 use super::entry::Entry;
 use super::file_name::ENDING;
+use super::leftovers::{is_older, is_stale};
 use super::others::check_folder;
 use super::spill;
 use crate::base::error::{Error, Result};
@@ -70,11 +70,8 @@ impl Store {
         let files = check_folder(&orders).ok().and_then(|()| fs::read_dir(&orders).ok());
         for file in files.into_iter().flatten().flatten() {
             let name = file.file_name();
-            // KEY.NUMBER.order
-            let stem = name.to_str().and_then(|name| name.strip_suffix(".order"));
-            let is_orphan = stem
-                .and_then(|name| name.rsplit_once('.'))
-                .is_some_and(|(stem, _)| !self.has_record(stem));
+            let stem = name.to_str().and_then(super::kept_orders::stem_of);
+            let is_orphan = stem.is_some_and(|stem| !self.has_record(stem));
             done.leftovers += usize::from(is_orphan && remove(&file));
         }
         let waiting = spill::Waiting::of(self).directory().to_path_buf();

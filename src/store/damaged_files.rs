@@ -40,7 +40,7 @@ impl Store {
         let (run, record) =
             runs.iter().find_map(|run| Some((run, read_stored(&run.path).ok()?)))?;
         let path = self.path_of(key);
-        if fs::hard_link(&run.path, &path).is_err() {
+        if self.link_in_place(&run.path, &path).is_err() {
             let bytes = super::encode(&record).ok()?;
             self.write(&path, &bytes, false, &|| Path::new(&path).exists()).ok()?;
         }

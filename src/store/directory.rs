@@ -5,42 +5,40 @@
 //! two jobs end at the same time, the record of one of them stays.
 
 use super::access::{unreadable, unwritable};
+use super::change_marks;
 use super::entry::Entry;
 use super::file_name::{ENDING, file_name};
 use super::history::{Past, joined};
+use super::leftovers::sweep;
 use super::others::read_stored;
 use super::record_format::{encode_with, read_file};
 use super::sharing::share;
 use super::standing::Standing;
+use super::unique_names::temporary;
 use super::{LaunchMode, Record};
-use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::base::file;
-use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::fd::{AsRawFd, IntoRawFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
-/// Age above which the leftover of an interrupted save is removed.
-const STALE: Duration = Duration::from_secs(24 * 3600);
-
-/// Files that a launch looks at when it removes leftovers: more would make its end slow in a store with a million
-/// records. `rankweave gc` looks at all.
-const MOST_SWEPT: usize = 4096;
 
 /// A directory of records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     directory: PathBuf,
+    /// Whether changes are marked, for lists.
+    is_listed: bool,
 }
 
 impl Store {
     /// The store in a directory, which need not exist yet.
     pub fn open(directory: impl Into<PathBuf>) -> Self {
-        Store { directory: directory.into() }
+        Store { directory: directory.into(), is_listed: true }
+    }
+
+    /// A folder in which records wait for their store. It has few, and nothing else is left in it.
+    pub(super) fn waiting(directory: &Path) -> Self {
+        Store { directory: directory.into(), is_listed: false }
     }
 
     /// The default directory of the store: `$RANKWEAVE_STORE`, else
@@ -178,7 +176,7 @@ impl Store {
         let temporary = temporary(path);
         let written = write_new(&temporary, bytes, wait).and_then(|()| match stays() {
             true => Ok(false),
-            false => fs::rename(&temporary, path).map(|()| true),
+            false => self.put_in_place(&temporary, path).map(|()| true),
         });
         if !matches!(written, Ok(true)) {
             // If the file cannot be removed either, the error above is still the one to report.
@@ -194,6 +192,20 @@ impl Store {
             let _ = directory.sync_all();
         }
         Ok(written)
+    }
+
+    /// Gives a new file its name, in place of another one. All records of a store get their names here or in
+    /// [`Self::link_in_place`], so that lists learn of each change.
+    pub(super) fn put_in_place(&self, from: &Path, to: &Path) -> std::io::Result<()> {
+        match self.is_listed && to.parent() == Some(self.directory()) {
+            true => change_marks::rename(from, to),
+            false => fs::rename(from, to),
+        }
+    }
+
+    /// Gives a file a name in the store that no file has.
+    pub(super) fn link_in_place(&self, from: &Path, to: &Path) -> std::io::Result<()> {
+        change_marks::link(from, to)
     }
 
     /// Moves a damaged file aside. It is an error if the file is of a newer version. Returns the history in a
@@ -240,19 +252,9 @@ impl Store {
         }
     }
 
-    /// Removes this user's leftovers of saves that were interrupted long ago. Of a large directory, only a part is
-    /// looked at.
+    /// Removes this user's leftovers of saves that were interrupted long ago.
     pub(super) fn sweep(&self) {
-        let Ok(files) = fs::read_dir(&self.directory) else { return };
-        for file in files.take(MOST_SWEPT).flatten() {
-            let name = file.file_name();
-            let name = name.to_string_lossy();
-            let known = name.contains(ENDING) || name.contains(".verdict.");
-            let ours = name.starts_with('.') && known && name.ends_with(".tmp");
-            if ours && is_stale(&file) && file::is_own(&file.path()) {
-                let _ = fs::remove_file(file.path());
-            }
-        }
+        sweep(self.directory(), |name| name.contains(ENDING) || name.contains(".verdict."));
     }
 
     /// The record of a key, `None` if there is none.
@@ -385,35 +387,6 @@ impl Store {
         }
         self.find_key(key)
     }
-}
-
-/// A file name in the same directory that no other save uses.
-pub(super) fn temporary(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or(OsStr::new("record")).to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.tmp", unique_name()))
-}
-
-/// A part of a file name that nobody else uses.
-pub(super) fn unique_name() -> String {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    // Processes of two nodes can have the same number, so the name contains the time as well.
-    format!(
-        "{:x}-{:x}-{:x}",
-        std::process::id(),
-        since_1970().as_nanos() as u64,
-        COUNTER.fetch_add(1, Ordering::Relaxed)
-    )
-}
-
-/// Whether a file is older than the leftovers of saves that may still be under way.
-pub(super) fn is_stale(file: &fs::DirEntry) -> bool {
-    is_older(file, STALE)
-}
-
-/// Whether a file was written more than `age` ago.
-pub(super) fn is_older(file: &fs::DirEntry, age: Duration) -> bool {
-    let changed = file.metadata().and_then(|meta| meta.modified()).ok();
-    changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|since| since > age)
 }
 
 /// The first few keys, for an advice.

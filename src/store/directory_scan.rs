@@ -1,118 +1,258 @@
-//! Reads the names and the heads of the records in a directory, also if there are a million of them.
+//! Reads the names in the directory of a store, and compares them with an index, also if there are a million of them.
 //!
-//! The names are read in large pieces, and several threads compare the files with what an index says of them. For this, each
-//! file is asked for its size, time and number (`fstatat`). The number that the directory itself gives would not be enough:
-//! file systems give the number of a removed file to the next one that is made, so that a record that was replaced twice
-//! often has its first number again.
+//! A record is the same if its file has the same number as in the index, and if no mark says that it may have changed
+//! ([`super::change_marks`] says why this is enough). All others, or all if [`Asked::All`] says so, are asked for size, time
+//! and number (`fstatat`) by several threads. Where a directory gives other numbers than its files have (overlays,
+//! mount points), all files are asked.
 //!
-//! Of a new or changed record, the head is read: one page of the file. The files are read in the order of their numbers, which
-//! is that of their places on the disk in most file systems, and by more threads than there are processors, because they
-//! mostly wait for the disk or for a server.
+//! One thread reads the names in large pieces. Another compares them in the same order with the rows of the index, which stand in
+//! the order of the last time. In most file systems this is the order of now, so that no name is searched for. Names that
+//! are not found in this way are searched for among the rows that are left.
 
-use super::entry::{Entry, is_file_of};
+use super::change_marks::{slot_of, user_of};
 use super::file_name::ENDING;
-use super::list_index::{Index, NewRow};
-use super::record_format::head_in;
+use super::list_index::Index;
+use super::record_heads::{Unread, identity};
+use crate::base::clock::since_1970;
 use crate::base::file::FileIdentity;
 use crate::base::threads::in_threads;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
-use std::fs::{self, File, OpenOptions};
-use std::io::{Error, Read, Result};
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{File, OpenOptions};
+use std::io::{Error, Result};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{TrySendError, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 
 /// Bytes of names that are read at once.
 const PIECE: usize = 128 << 10;
-/// Threads that compare files.
-const COMPARING: usize = 8;
-/// Threads that read files.
-const READING: usize = 16;
+/// Pieces that wait for the thread that compares them.
+const WAITING: usize = 64;
+/// Threads that ask for files. They wait for a server, if they wait.
+const ASKING: usize = 8;
 /// Files that a thread takes at once.
-const TAKEN: usize = 64;
-/// Bytes of a record that are read. Nearly all heads are shorter.
-const FIRST: usize = 4096;
+const TAKEN: usize = 256;
+/// So many rows behind the last one are compared with a name: those between were removed, or have moved.
+const NEAR: usize = 8;
+/// The row so many rows ahead is asked for: the rows are not in this order in memory.
+const AHEAD: usize = 12;
+/// No position.
+const NOWHERE: u32 = u32::MAX;
 /// Ending of the files with verdicts.
 const VERDICTS: &str = ".verdict";
-/// Bytes in front of the name in an entry of a directory.
+/// Where the kind of a file and its name stand in an entry of a directory.
+const KIND: usize = 18;
 const BEFORE_NAME: usize = 19;
+
+/// The records that are asked for size and time, whatever their numbers are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    All,
+    /// Those whose names are in these slots. There are [`super::change_marks::SLOTS`].
+    InSlots(Vec<bool>),
+}
+
+impl Asked {
+    fn has(&self, stem: &str) -> bool {
+        match self {
+            Asked::All => true,
+            Asked::InSlots(slots) => slots.get(slot_of(stem)).copied().unwrap_or(true),
+        }
+    }
+}
 
 /// What is in a directory, compared with an index.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Whether the file of each row is there and is the same.
     pub same: Vec<bool>,
-    /// The number and the name without ending of each record that is not in the index, or is another file than there.
-    pub fresh: Vec<(u64, String)>,
+    /// Where the name of each row stands, counted in records. Of a row that is not there, this is no position.
+    pub positions: Vec<u32>,
+    /// Each record that is not in the index, or is another file than there.
+    pub fresh: Vec<Unread>,
     /// Names without ending of the files with verdicts, ascending.
     pub verdicts: Vec<String>,
+    /// Users who have tables of marks, ascending.
+    pub users: Vec<u32>,
+    /// Records that were asked for size and time.
+    pub asked: usize,
+    /// Whether anything shows why the directory was changed: a row that is not there, or a name that has none, or a
+    /// record that had to be asked.
+    pub shows_change: bool,
 }
 
-/// What the heads of records say.
-#[derive(Debug, Default)]
-pub(super) struct Heads {
-    /// Rows for an index.
-    pub rows: Vec<u8>,
-    /// The files that cannot be read.
-    pub bad: Vec<Entry>,
+/// The names of a directory, compared one after another with the rows of an index.
+struct Walk<'a> {
+    index: &'a Index,
+    asked: &'a Asked,
+    /// The rows in the order of their names.
+    order: Vec<u32>,
+    /// How many of them are behind.
+    at: usize,
+    /// Records so far.
+    records: u32,
+    found: Found,
+    /// Rows whose file has to be asked, with the number that the directory gave.
+    unsure: Vec<(u32, u64)>,
+    /// Names that are not near the last one.
+    missed: Vec<(Unread, bool)>,
 }
 
-/// Compares the files of a directory with an index, whose table has been made.
+/// Compares the files of a directory with an index.
 ///
 /// Errors: the directory cannot be read.
-pub(super) fn scan(directory: &Path, index: &Index) -> Result<Found> {
+pub(super) fn scan(directory: &Path, index: &Index, asked: &Asked) -> Result<Found> {
     let open = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(directory)?;
-    let same: Vec<AtomicBool> = (0..index.rows()).map(|_| AtomicBool::new(false)).collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(2, COMPARING);
-    let (send, receive) = sync_channel::<Vec<u8>>(4 * threads);
-    let receive = Mutex::new(receive);
-    let compare = || {
-        let mut found = Found::default();
-        loop {
-            // The lock is free again before the piece is looked at.
-            let piece = receive.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(piece) = piece else { return found };
-            compare_piece(&piece, &open, index, (&same, &mut found));
-        }
-    };
-    let (read, parts) =
-        std::thread::scope(|scope| {
-            let start = |_| std::thread::Builder::new().spawn_scoped(scope, compare).ok();
-            let started: Vec<_> = (0..threads).filter_map(start).collect();
-            let mut here = Found::default();
-            let read = read_names(&open, |piece| {
-                // What the threads have no room for is compared here. So nothing waits for a thread that could not be made.
-                if let Err(TrySendError::Full(piece) | TrySendError::Disconnected(piece)) =
-                    send.try_send(piece)
-                {
-                    compare_piece(&piece, &open, index, (&same, &mut here));
-                }
-            });
-            drop(send);
-            let mut parts = vec![here, compare()];
-            parts.extend(started.into_iter().map(|thread| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            }));
-            (read, parts)
+    let before = identity(&open.metadata()?);
+    let mut walk = Walk::new(index, asked);
+    std::thread::scope(|scope| {
+        let (send, receive) = sync_channel::<Vec<u8>>(WAITING);
+        let reader = std::thread::Builder::new().spawn_scoped(scope, {
+            let open = &open;
+            move || read_names(open, |piece| send.send(piece).is_ok())
         });
-    read?;
-    let mut all = Found::default();
-    for part in parts {
-        all.fresh.extend(part.fresh);
-        all.verdicts.extend(part.verdicts);
+        match reader {
+            Ok(reader) => {
+                receive.iter().for_each(|piece| walk.compare(&piece));
+                reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            // No further thread can be made.
+            Err(_) => read_names(&open, |piece| {
+                walk.compare(&piece);
+                true
+            }),
+        }
+    })?;
+    walk.find_missed();
+    walk.ask(&open);
+    // The same name may have been given with an old and with a new file.
+    let is_quiet =
+        identity(&open.metadata()?) == before && before.is_settled(since_1970().as_secs(), 2);
+    let Walk { mut found, .. } = walk;
+    if !is_quiet && !found.fresh.is_empty() {
+        let fresh: HashSet<&str> = found.fresh.iter().map(|file| file.stem.as_str()).collect();
+        for (row, same) in found.same.iter_mut().enumerate().filter(|(_, same)| **same) {
+            *same = !fresh.contains(index.row(row as u32).stem());
+        }
     }
-    all.verdicts.sort_unstable();
-    all.verdicts.dedup();
-    all.same = same.into_iter().map(AtomicBool::into_inner).collect();
-    Ok(all)
+    found.verdicts.sort_unstable();
+    found.verdicts.dedup();
+    found.users.sort_unstable();
+    found.users.dedup();
+    found.shows_change |= found.verdicts != index.state.verdicts;
+    Ok(found)
 }
 
-/// Reads the entries of a directory in pieces.
-fn read_names(directory: &File, mut take: impl FnMut(Vec<u8>)) -> Result<()> {
+impl Walk<'_> {
+    fn new<'a>(index: &'a Index, asked: &'a Asked) -> Walk<'a> {
+        let order = index.by_position();
+        let found = Found {
+            same: vec![false; index.rows()],
+            positions: vec![NOWHERE; index.rows()],
+            ..Found::default()
+        };
+        let (unsure, missed) = (Vec::new(), Vec::new());
+        Walk { index, asked, order, at: 0, records: 0, found, unsure, missed }
+    }
+
+    /// Compares the files of the next piece.
+    fn compare(&mut self, piece: &[u8]) {
+        let mut rest = piece;
+        while let Some((entry, behind)) = first_entry(rest) {
+            rest = behind;
+            let Ok(text) = entry.name.to_str() else { continue };
+            if text.starts_with('.') {
+                self.found.users.extend(user_of(text));
+            } else if let Some(stem) = text.strip_suffix(ENDING) {
+                let position = self.records;
+                self.records = position.saturating_add(1);
+                let soon = self.order.get(self.at + AHEAD).copied();
+                soon.iter().for_each(|&row| self.index.ask_for(row));
+                let near = self.order.iter().skip(self.at).take(NEAR);
+                match near.copied().position(|row| self.index.row(row).stem() == stem) {
+                    Some(k) => {
+                        let row = self.order[self.at + k];
+                        self.at += k + 1;
+                        self.judge(row, stem, (entry.number, entry.may_be_file, position));
+                    }
+                    None => {
+                        let file = Unread { number: entry.number, stem: stem.into(), position };
+                        self.missed.push((file, entry.may_be_file));
+                    }
+                }
+            } else if let Some(stem) = text.strip_suffix(VERDICTS) {
+                self.found.verdicts.push(stem.to_string());
+            }
+        }
+    }
+
+    /// Compares a file with the row of its name.
+    fn judge(&mut self, row: u32, stem: &str, (number, may_be_file, position): (u64, bool, u32)) {
+        let place = row as usize;
+        self.found.positions[place] = position;
+        let has_number = may_be_file && number == self.index.row(row).identity().inode;
+        match has_number && !self.asked.has(stem) {
+            true => self.found.same[place] = true,
+            false => self.unsure.push((row, number)),
+        }
+    }
+
+    /// Looks for the names that were not near the last one.
+    fn find_missed(&mut self) {
+        let missed = std::mem::take(&mut self.missed);
+        let left = self.order.iter().copied();
+        let left: Vec<u32> =
+            left.filter(|&row| self.found.positions[row as usize] == NOWHERE).collect();
+        let mut rows: HashMap<&str, u32> =
+            left.iter().map(|&row| (self.index.row(row).stem(), row)).collect();
+        for (file, may_be_file) in missed {
+            match rows.remove(file.stem.as_str()) {
+                Some(row) => self.judge(row, &file.stem, (file.number, may_be_file, file.position)),
+                None => self.found.fresh.push(file),
+            }
+        }
+        let is_asked = *self.asked != Asked::All && !self.unsure.is_empty();
+        self.found.shows_change = is_asked || !rows.is_empty() || !self.found.fresh.is_empty();
+    }
+
+    /// Asks the files that may be others than those of their rows.
+    fn ask(&mut self, directory: &File) {
+        let (unsure, index) = (std::mem::take(&mut self.unsure), self.index);
+        let next = AtomicUsize::new(0);
+        let ask = || {
+            let mut same = Vec::new();
+            loop {
+                let from = next.fetch_add(TAKEN, Ordering::Relaxed).min(unsure.len());
+                let some = &unsure[from..unsure.len().min(from + TAKEN)];
+                if some.is_empty() {
+                    return same;
+                }
+                same.extend(some.iter().filter_map(|&(row, _)| {
+                    let known = index.row(row);
+                    let name = CString::new(format!("{}{ENDING}", known.stem())).ok()?;
+                    (identity_of(directory, &name) == Some(known.identity())).then_some(row)
+                }));
+            }
+        };
+        let threads = unsure.len().div_ceil(TAKEN).min(ASKING);
+        for row in in_threads(threads, ask).concat() {
+            self.found.same[row as usize] = true;
+        }
+        self.found.asked = unsure.len();
+        for (row, number) in unsure {
+            if !self.found.same[row as usize] {
+                let position = self.found.positions[row as usize];
+                let stem = index.row(row).stem().to_string();
+                self.found.fresh.push(Unread { number, stem, position });
+            }
+        }
+    }
+}
+
+/// Reads the entries of a directory in pieces, as long as they are taken.
+fn read_names(directory: &File, mut take: impl FnMut(Vec<u8>) -> bool) -> Result<()> {
     loop {
         let mut piece = vec![0u8; PIECE];
         // SAFETY: the descriptor is open, and the buffer has as many bytes as the call is told.
@@ -130,46 +270,30 @@ fn read_names(directory: &File, mut take: impl FnMut(Vec<u8>)) -> Result<()> {
             Ok(0) => return Ok(()),
             Ok(length) => {
                 piece.truncate(length);
-                take(piece);
-            }
-        }
-    }
-}
-
-/// Compares the files of a piece.
-fn compare_piece(
-    piece: &[u8],
-    directory: &File,
-    index: &Index,
-    (same, found): (&[AtomicBool], &mut Found),
-) {
-    let mut rest = piece;
-    while let Some((number, name, behind)) = first_entry(rest) {
-        rest = behind;
-        let Ok(text) = name.to_str() else { continue };
-        if text.starts_with('.') {
-            continue;
-        }
-        if let Some(stem) = text.strip_suffix(ENDING) {
-            match index.find(stem) {
-                Some(row) if identity_of(directory, name) == Some(index.row(row).identity()) => {
-                    same[row as usize].store(true, Ordering::Relaxed);
+                if !take(piece) {
+                    return Ok(());
                 }
-                _ => found.fresh.push((number, stem.to_string())),
             }
-        } else if let Some(stem) = text.strip_suffix(VERDICTS) {
-            found.verdicts.push(stem.to_string());
         }
     }
 }
 
-/// The number and the name of the first entry in these bytes, and the bytes behind it.
-fn first_entry(bytes: &[u8]) -> Option<(u64, &CStr, &[u8])> {
+/// An entry of a directory.
+struct DirectoryEntry<'a> {
+    number: u64,
+    /// Whether it is a regular file, or this is not known.
+    may_be_file: bool,
+    name: &'a CStr,
+}
+
+/// The first entry in these bytes, and the bytes behind it.
+fn first_entry(bytes: &[u8]) -> Option<(DirectoryEntry<'_>, &[u8])> {
     let number = u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?);
     let length = u16::from_ne_bytes(bytes.get(16..18)?.try_into().ok()?);
     let (entry, behind) = bytes.split_at_checked(usize::from(length))?;
+    let may_be_file = [libc::DT_REG, libc::DT_UNKNOWN].contains(entry.get(KIND)?);
     let name = CStr::from_bytes_until_nul(entry.get(BEFORE_NAME..)?).ok()?;
-    Some((number, name, behind))
+    Some((DirectoryEntry { number, may_be_file, name }, behind))
 }
 
 /// The identity of the regular file with this name; `None` for everything else.
@@ -183,109 +307,4 @@ fn identity_of(directory: &File, name: &CStr) -> Option<FileIdentity> {
     let is_file = code == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFREG;
     let changed = (stat.st_mtime, stat.st_mtime_nsec as u32);
     is_file.then_some(FileIdentity { size: stat.st_size as u64, changed, inode: stat.st_ino })
-}
-
-/// Reads the heads of records. Files that have disappeared are left out.
-///
-/// Errors: the directory cannot be opened.
-pub(super) fn read_heads(directory: &Path, mut files: Vec<(u64, String)>) -> Result<Heads> {
-    if files.is_empty() {
-        return Ok(Heads::default());
-    }
-    files.sort_unstable();
-    // A directory that changes while it is read can give a name twice.
-    let mut names = HashSet::with_capacity(files.len());
-    let is_first: Vec<bool> = files.iter().map(|(_, stem)| names.insert(stem.as_str())).collect();
-    drop(names);
-    let mut is_first = is_first.into_iter();
-    files.retain(|_| is_first.next().unwrap_or(true));
-    let open = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(directory)?;
-    let next = AtomicUsize::new(0);
-    let read = || {
-        let (mut heads, mut buffer) = (Heads::default(), vec![0; FIRST]);
-        loop {
-            let from = next.fetch_add(TAKEN, Ordering::Relaxed).min(files.len());
-            let some = &files[from..files.len().min(from + TAKEN)];
-            if some.is_empty() {
-                return heads;
-            }
-            for (_, stem) in some {
-                if !put_head(&open, stem, &mut buffer, &mut heads.rows) {
-                    read_slowly(directory, stem, &mut heads);
-                }
-            }
-        }
-    };
-    let parts = in_threads(files.len().div_ceil(TAKEN).min(READING), read);
-    let mut parts = parts.into_iter();
-    let mut all = parts.next().unwrap_or_default();
-    for part in parts {
-        all.rows.extend_from_slice(&part.rows);
-        all.bad.extend(part.bad);
-    }
-    all.bad.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(all)
-}
-
-/// Adds the row of a record that is a regular file with a sound head of the usual length. `false` for every other one.
-fn put_head(directory: &File, stem: &str, buffer: &mut [u8], rows: &mut Vec<u8>) -> bool {
-    let Ok(name) = CString::new(format!("{stem}{ENDING}")) else { return false };
-    let flags =
-        libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-    // SAFETY: an open descriptor and a C string; no file is made, so that no mode is read.
-    let fd = unsafe { libc::openat(directory.as_raw_fd(), name.as_ptr(), flags) };
-    if fd < 0 {
-        return false;
-    }
-    // SAFETY: the descriptor was opened just now, and nothing else owns it.
-    let mut file = unsafe { File::from_raw_fd(fd) };
-    let Ok(meta) = file.metadata() else { return false };
-    if !meta.is_file() {
-        return false;
-    }
-    let mut length = 0;
-    while (length as u64) < meta.len() && length < buffer.len() {
-        match file.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(_) => return false,
-        }
-    }
-    let Some(head) = head_in(&buffer[..length], meta.len()) else { return false };
-    let row = NewRow {
-        stem,
-        key: if is_file_of(&head.key, stem) { &head.key } else { stem },
-        program: &head.program,
-        identity: identity(&meta),
-        tasks: head.offsets.saturating_sub(1),
-        recorded_at: head.recorded_at,
-    };
-    row.put(rows);
-    true
-}
-
-/// Reads a record in the way that all others read it, which says what is wrong with it.
-fn read_slowly(directory: &Path, stem: &str, heads: &mut Heads) {
-    let path = directory.join(format!("{stem}{ENDING}"));
-    let Ok(meta) = fs::symlink_metadata(&path) else { return };
-    let entry = Entry::of(path, stem);
-    if entry.problem.is_some() {
-        heads.bad.push(entry);
-        return;
-    }
-    let row = NewRow {
-        stem,
-        key: &entry.key,
-        program: &entry.program,
-        identity: FileIdentity { size: entry.size, ..identity(&meta) },
-        tasks: entry.tasks,
-        recorded_at: entry.recorded_at,
-    };
-    row.put(&mut heads.rows);
-}
-
-/// The identity of a file with these properties.
-pub(super) fn identity(meta: &fs::Metadata) -> FileIdentity {
-    let changed = (meta.mtime(), meta.mtime_nsec() as u32);
-    FileIdentity { size: meta.len(), changed, inode: meta.ino() }
 }

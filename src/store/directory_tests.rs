@@ -1,6 +1,7 @@
 //! Tests of the store directory.
 
 use super::*;
+use crate::store::leftovers::STALE;
 use crate::store::record::tests::sample;
 use proptest::prelude::*;
 use std::time::SystemTime;
@@ -11,10 +12,12 @@ fn store() -> (tempfile::TempDir, Store) {
     (dir, store)
 }
 
+/// The files of a store but the marks.
 fn names(store: &Store) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(store.directory())
         .unwrap()
         .map(|f| f.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with(".marks-"))
         .collect();
     names.sort();
     names

@@ -9,7 +9,7 @@
 //! Bounds: [`MOST_KEPT`] files, the newest; hosts and bytes as below.
 
 use super::Store;
-use super::directory::is_stale;
+use super::leftovers::is_stale;
 use super::others::check_folder;
 use super::record_format::{open_sealed, read_sealed, seal};
 use super::sharing::create_folder;

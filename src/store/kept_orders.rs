@@ -13,7 +13,7 @@
 //! Bounds: [`MOST_ORDERS`] files for each key, the newest; 4 bytes per task and up to 10 kB each.
 
 use super::Store;
-use super::directory::is_stale;
+use super::leftovers::is_stale;
 use super::others::check_folder;
 use super::record_format::{open_sealed, read_sealed, seal};
 use super::sharing::create_folder;
@@ -33,6 +33,12 @@ const MAGIC: [u8; 8] = *b"RKORDER\n";
 const VERSION: u32 = 1;
 /// Folder in the store.
 pub(super) const FOLDER: &str = "orders";
+
+/// The name without ending of the record to which the file of an order belongs: `STEM.NUMBER.order`.
+pub(super) fn stem_of(name: &str) -> Option<&str> {
+    name.strip_suffix(ENDING)?.rsplit_once('.').map(|(stem, _)| stem)
+}
+
 /// Ending of the files.
 const ENDING: &str = ".order";
 /// Orders that are kept of one key.

@@ -12,10 +12,11 @@
 //! launcher has ended is known on its own host only (and in its own container). Notes of other hosts count after a day.
 
 use super::Store;
-use super::directory::{is_stale, unique_name};
+use super::leftovers::{is_stale, sweep};
 use super::others::check_folder;
 use super::record_format::{open_sealed, read_sealed, seal};
 use super::sharing::create_folder;
+use super::unique_names::unique_name;
 use crate::base::clock::since_1970;
 use crate::base::file::{self, is_own};
 use serde::{Deserialize, Serialize};
@@ -152,6 +153,7 @@ impl Store {
         let folder = directory.join(FOLDER);
         check_folder(&folder).ok()?;
         create_folder(&folder).ok()?;
+        sweep(&folder, |name| name.contains(ENDING));
         if fs::read_dir(&folder).ok()?.take(MOST).count() == MOST {
             return None;
         }

@@ -9,14 +9,17 @@
 //! follows from the parts behind. Where two processes write at the same time, the change of one of them is lost, and is
 //! found again in the directory.
 //!
-//! In memory, the index is the bytes of the file and the position of each row in them. A row has numbers of fixed length, and
-//! three texts behind them: nothing is allocated for a single record.
+//! In memory, the index is the bytes of the file and the position of each row in them. Nothing is
+//! allocated for a single record.
 //!
 //! Limit: 4 GiB, about 30 million records. Of a larger store, no index is kept.
 
+use super::change_marks::{Marks, SLOTS};
+use super::leftovers::sweep;
+use super::list_row::{POSITION, Row, length_of_row, little, rows_in};
 use super::record_format::HEADER;
 use crate::base::file::{FileIdentity, user};
-use crate::base::hash::fnv1a;
+use crate::base::memory;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read, Result, Write};
@@ -25,8 +28,10 @@ use std::path::Path;
 
 /// First bytes of an index.
 const MAGIC: [u8; 8] = *b"RKLIST\n\0";
+/// Ending of the names of indexes.
+pub(super) const ENDING: &str = ".list";
 /// Version of the format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// First bytes of a part that was added.
 const ADDED: [u8; 8] = *b"RKADDED\n";
 /// Bytes in front of a part that was added: first bytes, position, checksum of the beginning, length, checksum.
@@ -35,96 +40,6 @@ const ADDED_HEADER: usize = 32;
 const LARGEST: u64 = 4 << 30;
 /// The added parts may have so many bytes, whatever the length of the beginning is.
 const FREE: usize = 64 << 10;
-/// Bytes of the numbers of a row.
-const NUMBERS: usize = 56;
-/// No row, in the table of names.
-const NONE: u64 = u64::MAX;
-/// The part of an entry of the table that is from the hash of the name. The other part is the row.
-const HIGH: u64 = 0xffff_ffff << 32;
-
-/// What an index says of one record.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'a> {
-    numbers: &'a [u8],
-    texts: &'a [u8],
-}
-
-impl<'a> Row<'a> {
-    fn number(&self, at: usize) -> u64 {
-        little(self.numbers, at, 8)
-    }
-
-    /// The `k`-th text.
-    fn text(&self, k: usize) -> &'a str {
-        let length = |k: usize| little(self.numbers, 44 + 4 * k, 4) as usize;
-        let begin: usize = (0..k).map(length).sum();
-        let bytes = self.texts.get(begin..begin + length(k)).unwrap_or_default();
-        str::from_utf8(bytes).unwrap_or_default()
-    }
-
-    /// The identity of its file.
-    pub(super) fn identity(&self) -> FileIdentity {
-        let changed = (self.number(8) as i64, little(self.numbers, 40, 4) as u32);
-        FileIdentity { size: self.number(0), changed, inode: self.number(16) }
-    }
-
-    /// Bytes of its file.
-    pub(super) fn size(&self) -> u64 {
-        self.number(0)
-    }
-
-    pub(super) fn tasks(&self) -> u64 {
-        self.number(24)
-    }
-
-    pub(super) fn recorded_at(&self) -> u64 {
-        self.number(32)
-    }
-
-    /// The name of its file without ending.
-    pub(super) fn stem(&self) -> &'a str {
-        self.text(0)
-    }
-
-    pub(super) fn key(&self) -> &'a str {
-        let key = self.text(1);
-        if key.is_empty() { self.stem() } else { key }
-    }
-
-    pub(super) fn program(&self) -> &'a str {
-        self.text(2)
-    }
-}
-
-/// The values of a row.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NewRow<'a> {
-    pub stem: &'a str,
-    pub key: &'a str,
-    pub program: &'a str,
-    pub identity: FileIdentity,
-    pub tasks: u64,
-    pub recorded_at: u64,
-}
-
-impl NewRow<'_> {
-    /// Adds the bytes of the row.
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
-        let FileIdentity { size, changed, inode } = self.identity;
-        let key = if self.key == self.stem { "" } else { self.key };
-        for number in [size, changed.0 as u64, inode, self.tasks, self.recorded_at] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
-        let texts = [self.stem, key, self.program];
-        out.extend_from_slice(&changed.1.to_le_bytes());
-        for text in texts {
-            // A head of a record has at most as many bytes as a file, and those are fewer than 2³².
-            out.extend_from_slice(&(text.len() as u32).to_le_bytes());
-        }
-        texts.iter().for_each(|text| out.extend_from_slice(text.as_bytes()));
-    }
-}
-
 /// What an index says of the store beside its records.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
@@ -136,6 +51,15 @@ pub(super) struct State {
     pub unreadable: Vec<String>,
     /// Names without ending of the files with verdicts, ascending.
     pub verdicts: Vec<String>,
+    /// The users who had tables of marks, ascending.
+    pub users: Vec<u32>,
+    /// The tables of marks, as they were before the directory was read.
+    #[serde(skip)]
+    pub marks: Marks,
+    /// Slots in which marks have changed lately, and when a list saw this, seconds since 1970-01-01 UTC.
+    pub recent: Vec<(u16, u64)>,
+    /// When all files were asked for the last time, seconds since 1970-01-01 UTC.
+    pub all_asked_at: u64,
 }
 
 /// What stands in front of the rows of a part.
@@ -144,6 +68,8 @@ struct PartHead {
     state: State,
     /// The verdicts are those of the part before.
     same_verdicts: bool,
+    /// The slots whose marks are not those of the part before, and the new ones.
+    marks: Vec<(u16, u64)>,
     /// Numbers of the rows that are no longer there, in the order in which the file has the rows.
     removed: Vec<u32>,
     rows: u32,
@@ -158,8 +84,8 @@ pub(super) struct Index {
     rows: Vec<u64>,
     /// Which rows are no longer there.
     gone: Vec<bool>,
-    /// Half of the hash of each name, and its row, at a place that the other half gives.
-    table: Vec<u64>,
+    /// For each row that was there, where its name stands in the directory by now. Empty if this was not seen.
+    pub positions: Vec<u32>,
     file: Option<OpenIndex>,
     /// Rows of the file.
     rows_of_file: usize,
@@ -202,6 +128,7 @@ impl Index {
         let mut bytes = Vec::new();
         // Room for what changed, so that the bytes need not be moved.
         bytes.try_reserve(meta.len() as usize + FREE).ok()?;
+        memory::advise(&mut bytes);
         (&mut file).take(LARGEST).read_to_end(&mut bytes).ok()?;
         let mut index = Index { bytes, ..Index::default() };
         let (base, checksum) = index.read_base()?;
@@ -255,7 +182,9 @@ impl Index {
         let (head, rest) = postcard::take_from_bytes::<PartHead>(body).ok()?;
         let rows = rows_in(rest, end - rest.len())?;
         let known = self.rows.len();
-        if rows.len() != head.rows as usize || head.removed.iter().any(|&row| row as usize >= known)
+        if rows.len() != head.rows as usize
+            || head.removed.iter().any(|&row| row as usize >= known)
+            || head.marks.iter().any(|&(slot, _)| usize::from(slot) >= SLOTS)
         {
             return None;
         }
@@ -268,6 +197,11 @@ impl Index {
         if head.same_verdicts {
             self.state.verdicts = before.verdicts;
         }
+        self.state.marks = before.marks;
+        self.state.marks.sums.resize(SLOTS, 0);
+        for (slot, sum) in head.marks {
+            self.state.marks.sums[usize::from(slot)] = sum;
+        }
         Some(())
     }
 
@@ -277,11 +211,18 @@ impl Index {
     }
 
     pub(super) fn row(&self, row: u32) -> Row<'_> {
-        let rest = self.rows.get(row as usize).and_then(|&at| self.bytes.get(at as usize..));
         // Every row was checked when it was added.
-        let (numbers, texts) =
-            rest.and_then(|rest| rest.split_at_checked(NUMBERS)).unwrap_or((&[0; NUMBERS], &[]));
-        Row { numbers, texts }
+        let at = self.rows.get(row as usize).map_or(usize::MAX, |&at| at as usize);
+        Row::of(self.bytes.get(at..).unwrap_or_default())
+    }
+
+    /// Makes the processor load a row that is needed soon.
+    pub(super) fn ask_for(&self, row: u32) {
+        let at = self.rows.get(row as usize).map_or(usize::MAX, |&at| at as usize);
+        let bytes = self.bytes.get(at..).unwrap_or_default();
+        memory::ask_for(bytes);
+        // The name stands behind the numbers, mostly in another line of the cache.
+        memory::ask_for(bytes.get(64..).unwrap_or_default());
     }
 
     /// The rows that are still there, the newest record first.
@@ -296,39 +237,13 @@ impl Index {
         order
     }
 
-    /// Prepares [`Index::find`].
-    pub(super) fn make_table(&mut self) {
-        let size = (2 * self.rows.len() + 2).next_power_of_two();
-        self.table = vec![NONE; size];
-        for row in 0..self.rows.len() as u32 {
-            if !self.gone[row as usize] {
-                let stem = self.row(row).stem();
-                let hash = hash_of(stem);
-                let place = self.place(stem, hash);
-                self.table[place] = hash & HIGH | u64::from(row);
-            }
-        }
-    }
-
-    /// The row of a file that is still there. [`Index::make_table`] has to be called before.
-    pub(super) fn find(&self, stem: &str) -> Option<u32> {
-        let entry = self.table.get(self.place(stem, hash_of(stem))).copied()?;
-        (entry != NONE).then_some(entry as u32)
-    }
-
-    /// The place of a name in the table: where it is, or where it would be put.
-    fn place(&self, stem: &str, hash: u64) -> usize {
-        let mask = self.table.len().wrapping_sub(1);
-        let mut place = hash as usize & mask;
-        while let Some(&entry) = self.table.get(place) {
-            // A look at a row takes much longer than one at the table.
-            let may_be = entry & HIGH == hash & HIGH;
-            if entry == NONE || may_be && self.row(entry as u32).stem() == stem {
-                return place;
-            }
-            place = (place + 1) & mask;
-        }
-        place
+    /// The rows that are still there, in the order in which their names stood in the directory.
+    pub(super) fn by_position(&self) -> Vec<u32> {
+        let there = (0..self.rows.len() as u32).filter(|&row| !self.gone[row as usize]);
+        let mut order: Vec<u64> =
+            there.map(|row| u64::from(self.row(row).position()) << 32 | u64::from(row)).collect();
+        order.sort_unstable();
+        order.into_iter().map(|entry| entry as u32).collect()
     }
 
     /// Removes a row.
@@ -340,7 +255,7 @@ impl Index {
         }
     }
 
-    /// Adds rows that [`NewRow::put`] made.
+    /// Adds rows that [`NewRow::put`](super::list_row::NewRow::put) made.
     pub(super) fn add(&mut self, rows: Vec<u8>) {
         let more = rows_in(&rows, self.bytes.len()).unwrap_or_default();
         match self.bytes.is_empty() {
@@ -372,7 +287,9 @@ impl Index {
             state.verdicts.clear();
         }
         let count = (self.rows.len() - self.rows_of_file) as u32;
-        let head = PartHead { state, same_verdicts, removed: self.removed.clone(), rows: count };
+        let marks = self.marks_since(&open.state.marks);
+        let removed = self.removed.clone();
+        let head = PartHead { state, same_verdicts, marks, removed, rows: count };
         let mut body = postcard::to_allocvec(&head).ok()?;
         body.extend_from_slice(rows);
         let mut part = Vec::with_capacity(ADDED_HEADER + body.len());
@@ -395,7 +312,8 @@ impl Index {
     fn write(&self, path: &Path, order: &[u32]) -> Result<usize> {
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
-        let temporary = super::directory::temporary(path);
+        sweep(folder, |name| name.contains(ENDING));
+        let temporary = super::unique_names::temporary(path);
         let written = self.write_to(&temporary, order).and_then(|written| {
             std::fs::rename(&temporary, path)?;
             Ok(written)
@@ -410,6 +328,7 @@ impl Index {
         let head = PartHead {
             state: self.state.clone(),
             same_verdicts: false,
+            marks: self.marks_since(&Marks::default()),
             removed: Vec::new(),
             rows: order.len() as u32,
         };
@@ -419,9 +338,10 @@ impl Index {
         checksum.update(&head);
         let mut length = head.len();
         for &row in order {
-            let row = self.whole_row(row);
-            length += row.len();
-            checksum.update(row);
+            for piece in self.whole_row(row).pieces() {
+                length += piece.len();
+                checksum.update(piece);
+            }
         }
         if (HEADER + length) as u64 > LARGEST {
             return Err(std::io::Error::from(std::io::ErrorKind::FileTooLarge));
@@ -434,47 +354,41 @@ impl Index {
         out.write_all(&checksum.finalize().to_le_bytes())?;
         out.write_all(&head)?;
         for &row in order {
-            out.write_all(self.whole_row(row))?;
+            for piece in self.whole_row(row).pieces() {
+                out.write_all(piece)?;
+            }
         }
         out.flush()?;
         Ok(HEADER + length)
     }
 
-    /// The bytes of a row.
-    fn whole_row(&self, row: u32) -> &[u8] {
+    /// The slots whose marks are not those of another time, and what they are now.
+    fn marks_since(&self, before: &Marks) -> Vec<(u16, u64)> {
+        let slots = before.differences(&self.state.marks).into_iter();
+        slots.map(|slot| (slot, self.state.marks.sums[usize::from(slot)])).collect()
+    }
+
+    /// The bytes of a row, for a file.
+    fn whole_row(&self, row: u32) -> RowBytes<'_> {
         let rest = self.rows.get(row as usize).and_then(|&at| self.bytes.get(at as usize..));
         let rest = rest.unwrap_or_default();
-        length_of_row(rest).and_then(|length| rest.get(..length)).unwrap_or_default()
+        let whole = length_of_row(rest).and_then(|length| rest.get(..length)).unwrap_or_default();
+        let (front, behind) = whole.split_at(POSITION.min(whole.len()));
+        let now = self.positions.get(row as usize).copied();
+        let position = now.unwrap_or_else(|| self.row(row).position()).to_le_bytes();
+        RowBytes { front, position, texts: behind.get(4..).unwrap_or_default() }
     }
 }
 
-/// The hash of a name, in which every bit depends on all characters. Names of a store are often much alike.
-fn hash_of(stem: &str) -> u64 {
-    let hash = fnv1a(stem.as_bytes());
-    let mixed = (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed ^ mixed >> 29
+/// The bytes of a row, with the position that its name has by now.
+struct RowBytes<'a> {
+    front: &'a [u8],
+    position: [u8; 4],
+    texts: &'a [u8],
 }
 
-/// Where the rows in these bytes begin, if the first of them stands at `begin`. `None` if the last one is cut short.
-fn rows_in(bytes: &[u8], begin: usize) -> Option<Vec<u64>> {
-    let mut rows = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        rows.push((begin + at) as u64);
-        at += length_of_row(&bytes[at..]).filter(|&length| length <= bytes.len() - at)?;
+impl RowBytes<'_> {
+    fn pieces(&self) -> [&[u8]; 3] {
+        [self.front, &self.position, self.texts]
     }
-    Some(rows)
-}
-
-fn length_of_row(bytes: &[u8]) -> Option<usize> {
-    let numbers = bytes.get(..NUMBERS)?;
-    let texts = (0..3).map(|k| little(numbers, 44 + 4 * k, 4) as usize);
-    Some(NUMBERS + texts.sum::<usize>())
-}
-
-/// The little-endian number of `length` bytes at `start`; 0 if it is not there.
-#[inline]
-fn little(bytes: &[u8], start: usize, length: usize) -> u64 {
-    let field = bytes.get(start..start + length).unwrap_or_default();
-    field.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }

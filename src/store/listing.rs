@@ -5,16 +5,23 @@
 //! index is the answer. If it has, the names of its files are read again, and only the records whose files are
 //! not those of the index are opened and added to it. Records are replaced by renaming, which changes the directory.
 //!
+//! Which files are not those of the index follows from the numbers that come with the names, and from the marks that
+//! writers leave ([`super::change_marks`]). Every file is asked for size and time where there are no marks, if the last such list
+//! was more than [`ALL_AGAIN`] seconds ago, and if nothing shows why the directory was changed.
+//!
 //! An index that is damaged, of another version or of another user counts as absent. Small stores have none.
 
 use super::access::unreadable;
+use super::change_marks::{Marks, SLOTS};
 use super::directory::Store;
-use super::directory_scan::{identity, read_heads, scan};
+use super::directory_scan::{Asked, Found, scan};
 use super::entry::Entry;
 use super::file_name::ENDING;
-use super::list_index::Index;
+use super::list_index::{self, Index, State};
+use super::record_heads::{Unread, identity, read_heads};
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, Result};
+use crate::base::file::user;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
@@ -24,6 +31,10 @@ use std::path::{Path, PathBuf};
 const FEWEST: usize = 256;
 /// A directory that changed less than so many seconds before it was read may change again without another time.
 const SETTLED: i64 = 2;
+/// After so many seconds, all files are asked for size and time again.
+const ALL_AGAIN: u64 = 3600;
+/// For so many seconds after a mark was seen, its records are asked. So long, a network file system may give old names.
+const LATELY: u64 = 120;
 
 /// The records of a store, and the programs that have verdicts.
 #[derive(Debug, Default)]
@@ -46,6 +57,8 @@ pub struct Listing {
 struct Cost {
     /// Whether the names in the directory were read.
     names: bool,
+    /// Records that were asked for size and time.
+    asked: usize,
     /// Records that were opened.
     opened: usize,
     /// Bytes of the index that were written.
@@ -177,12 +190,16 @@ impl Listing {
             index.state.directory == before && before.is_settled(index.state.read_at, SETTLED);
         let fresh = if is_same {
             // The file itself may have been changed since, or its permissions.
-            index.state.unreadable.iter().map(|stem| (0, stem.clone())).collect()
+            let unread = |stem: &String| Unread { stem: stem.clone(), ..Unread::default() };
+            index.state.unreadable.iter().map(unread).collect()
         } else {
             cost.names = true;
+            let is_other = index.state.directory != before;
             index.state.read_at = since_1970().as_secs();
             index.state.directory = before;
-            compare(directory, &mut index).map_err(failed)?
+            let found = compare(directory, &mut index, is_other).map_err(failed)?;
+            cost.asked = found.asked;
+            found.fresh
         };
         cost.opened = fresh.len();
         let heads = read_heads(directory, fresh).map_err(failed)?;
@@ -203,20 +220,67 @@ impl Listing {
     }
 }
 
-/// Removes the rows of the index whose files are no longer the same. Returns the files that have to be read, with their
-/// numbers.
-fn compare(directory: &Path, index: &mut Index) -> std::io::Result<Vec<(u64, String)>> {
-    index.make_table();
-    let found = scan(directory, index)?;
+/// Compares the directory with the index, and removes the rows whose files are no longer the same. `is_other` says that the
+/// directory was changed since the last time. The files that have to be read are in [`Found::fresh`].
+fn compare(directory: &Path, index: &mut Index, is_other: bool) -> std::io::Result<Found> {
+    let mut users = index.state.users.clone();
+    users.push(user());
+    users.sort_unstable();
+    users.dedup();
+    // The marks have to be older than what is compared.
+    let mut marks = Marks::read(directory, &users);
+    let mut asked = index.state.asked(&marks);
+    let mut found = scan(directory, index, &asked)?;
+    let is_new = found.users.iter().any(|user| !users.contains(user));
+    if asked != Asked::All && (is_new || is_other && !found.shows_change) {
+        asked = Asked::All;
+        marks = Marks::read(directory, if is_new { &found.users } else { &users });
+        found = scan(directory, index, &asked)?;
+    }
     for (row, _) in found.same.iter().enumerate().filter(|(_, same)| !**same) {
         index.remove(row as u32);
     }
-    // A directory that changes while it is read can give the same name with an old and with a new file.
-    for (_, stem) in &found.fresh {
-        index.find(stem).iter().for_each(|&row| index.remove(row));
+    index.positions = std::mem::take(&mut found.positions);
+    let state = &mut index.state;
+    state.verdicts = std::mem::take(&mut found.verdicts);
+    // The marks of users who were found only now are new for the next list.
+    state.users = std::mem::take(&mut found.users);
+    state.note_marks(marks, asked == Asked::All);
+    Ok(found)
+}
+
+impl State {
+    /// The records that have to be asked, if the marks are these by now.
+    fn asked(&self, marks: &Marks) -> Asked {
+        let is_late =
+            self.read_at.checked_sub(self.all_asked_at).is_none_or(|age| age >= ALL_AGAIN);
+        if is_late || !marks.are_known {
+            return Asked::All;
+        }
+        let mut slots = vec![false; SLOTS];
+        let lately = self.recent.iter().map(|&(slot, _)| slot);
+        for slot in marks.differences(&self.marks).into_iter().chain(lately) {
+            slots[usize::from(slot) % SLOTS] = true;
+        }
+        Asked::InSlots(slots)
     }
-    index.state.verdicts = found.verdicts;
-    Ok(found.fresh)
+
+    /// Remembers the marks, and which of them have changed.
+    fn note_marks(&mut self, marks: Marks, all_were_asked: bool) {
+        let now = self.read_at;
+        let changed = marks.differences(&self.marks);
+        self.recent.retain(|&(slot, seen_at)| {
+            now.checked_sub(seen_at).is_some_and(|age| age < LATELY) && !changed.contains(&slot)
+        });
+        // The first list knows no other marks.
+        if self.all_asked_at > 0 {
+            self.recent.extend(changed.into_iter().map(|slot| (slot, now)));
+        }
+        self.marks = marks;
+        if all_were_asked {
+            self.all_asked_at = now;
+        }
+    }
 }
 
 /// The folder of indexes, if the user has one.
@@ -232,9 +296,13 @@ fn name_of(directory: &Path) -> String {
     let bytes = whole.as_os_str().as_encoded_bytes();
     let low = crc32fast::hash(bytes);
     let high = crc32fast::hash(&[bytes, &low.to_le_bytes()].concat());
-    format!("{high:08x}{low:08x}.list")
+    format!("{high:08x}{low:08x}{}", list_index::ENDING)
 }
 
 #[cfg(test)]
 #[path = "listing_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "marked_listing_tests.rs"]
+mod marked_tests;

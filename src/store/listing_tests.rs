@@ -2,7 +2,7 @@ use super::*;
 use crate::matrix::{CommMatrix, SparseMatrix};
 use crate::store::{Record, Store, encode};
 
-fn put(directory: &Path, key: &str, recorded_at: u64) {
+pub(super) fn put(directory: &Path, key: &str, recorded_at: u64) {
     let matrix = CommMatrix::from_point_to_point(SparseMatrix::from_entries(2, &[]));
     let record = Record { recorded_at, ..Record::of_matrix(key, matrix) };
     let path = Store::open(directory).path_of(key);
@@ -16,13 +16,13 @@ fn keys(listing: &Listing) -> Vec<(String, u64)> {
 }
 
 /// Makes the directory look as if it had not been changed for a while.
-fn settle(directory: &Path) {
+pub(super) fn settle(directory: &Path) {
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
     fs::File::open(directory).unwrap().set_modified(long_ago).unwrap();
 }
 
 /// A store with so many records that it has an index, and the folder of the index.
-fn large(records: u64) -> (tempfile::TempDir, PathBuf, PathBuf) {
+pub(super) fn large(records: u64) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let (store, cache) = (dir.path().join("store"), dir.path().join("cache"));
     fs::create_dir(&store).unwrap();
@@ -34,13 +34,13 @@ fn large(records: u64) -> (tempfile::TempDir, PathBuf, PathBuf) {
 }
 
 /// The listing with the index, which has to be the one that reading all records gives.
-fn compared(store: &Path, cache: &Path) -> Listing {
+pub(super) fn compared(store: &Path, cache: &Path) -> Listing {
     let listing = Listing::of(store, Some(cache)).unwrap();
     assert_eq!(keys(&listing), keys(&Listing::of(store, None).unwrap()));
     listing
 }
 
-fn index_file(cache: &Path) -> PathBuf {
+pub(super) fn index_file(cache: &Path) -> PathBuf {
     let mut files = fs::read_dir(cache).unwrap().flatten();
     let file = files.next().unwrap().path();
     assert!(files.next().is_none(), "nothing is left beside the index");
@@ -85,7 +85,7 @@ fn one_change_opens_one_file_and_adds_a_few_bytes() {
     let (_dir, store, cache) = large(2000);
     let first = Listing::of(&store, Some(&cache)).unwrap().cost;
     let whole = fs::metadata(index_file(&cache)).unwrap().len() as usize;
-    assert_eq!(first, Cost { names: true, opened: 2000, written: whole });
+    assert_eq!(first, Cost { names: true, asked: 0, opened: 2000, written: whole });
     assert_eq!(compared(&store, &cache).cost, Cost::default());
     for turn in 0..3 {
         put(&store, "app/7", 5000 + turn);
@@ -186,34 +186,33 @@ fn listings_at_the_same_time_do_not_spoil_the_index() {
 }
 
 #[test]
-fn rows_are_found_by_name_and_sorted_by_time() {
+fn rows_are_sorted_by_time_and_by_position() {
     let mut index = Index::default();
     let mut rows = Vec::new();
     for k in 0..1000u64 {
         let stem = format!("s{}", k * 7919 % 1000);
         let identity = crate::base::file::FileIdentity::default();
-        let row = crate::store::list_index::NewRow {
+        let row = crate::store::list_row::NewRow {
             stem: &stem,
             key: &stem,
             program: "p",
             identity,
             tasks: k,
             recorded_at: k / 10,
+            position: (k * 7 % 1000) as u32,
         };
         row.put(&mut rows);
     }
     index.add(rows);
-    index.make_table();
-    for k in 0..1000 {
-        let row = index.find(&format!("s{k}")).unwrap();
-        assert_eq!(index.row(row).stem(), format!("s{k}"));
-    }
-    assert_eq!(index.find("s1000"), None);
+    index.remove(3);
     let order = index.newest_first();
     let order: Vec<_> = order.iter().map(|&row| index.row(row)).collect();
     assert!(
         order.is_sorted_by(|a, b| { (b.recorded_at(), a.stem()) <= (a.recorded_at(), b.stem()) })
     );
+    let order = index.by_position();
+    assert_eq!(order.len(), 999);
+    assert!(order.is_sorted_by_key(|row| row * 7 % 1000));
 }
 
 #[test]

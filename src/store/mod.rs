@@ -17,6 +17,7 @@
 //! one takes its name, and a file of a newer version is not changed.
 
 mod access;
+mod change_marks;
 mod collection;
 mod damaged_files;
 mod devices;
@@ -26,13 +27,16 @@ mod entry;
 mod failed_run;
 mod file_name;
 mod fitting;
+mod footprint;
 mod history;
 mod identity;
 mod joined_networks;
 mod kept_networks;
 mod kept_orders;
 mod launch_notes;
+mod leftovers;
 mod list_index;
+mod list_row;
 mod listing;
 mod measured_networks;
 mod mode;
@@ -40,6 +44,7 @@ mod others;
 mod placement;
 mod record;
 mod record_format;
+mod record_heads;
 mod refused_records;
 mod runs;
 mod sharing;
@@ -47,6 +52,7 @@ mod signature;
 pub mod spill;
 mod standing;
 mod stored_survey;
+mod unique_names;
 mod user_choice;
 mod verdict;
 
@@ -57,6 +63,7 @@ pub use directory::Store;
 pub use entry::Entry;
 pub use failed_run::StoredRun;
 pub use fitting::{Fit, Fitting};
+pub use footprint::Footprints;
 pub use history::{InMpi, KEPT, LONGEST, Past, joined, places_of, work_of};
 pub use identity::{Identity, build_id, identity, key_for, program_id, program_of_key};
 pub use kept_networks::{

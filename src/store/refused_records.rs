@@ -166,7 +166,7 @@ impl RefusedRecords {
         };
         for folder in folders {
             let found = match self.is_own(&folder) {
-                Ok(true) => Store::open(&folder).few(),
+                Ok(true) => Store::waiting(&folder).few(),
                 Ok(false) => continue,
                 Err(error) => Err(error),
             };
@@ -181,7 +181,7 @@ impl RefusedRecords {
 
     /// Removes a store's directory and the place, as far as no record is in them.
     fn tidy(&self, folder: &Path) {
-        let store = Store::open(folder);
+        let store = Store::waiting(folder);
         if store.few().is_ok_and(|entries| entries.is_empty()) {
             let path = folder.join(STORE);
             let named = file::read(&path, LONGEST_NAME);
@@ -298,7 +298,7 @@ fn name_of(store: &Path) -> OsString {
 /// Puts a record into the directory of its store, which exists.
 fn put(record: &Record, store: &Path, folder: &Path) -> Result<PathBuf> {
     name(folder, store)?;
-    let path = Store::open(folder).save_there(record)?;
+    let path = Store::waiting(folder).save_there(record)?;
     // The file that names the store is needed as long as there is a record. Without it, `recover` asks for the
     // store.
     let _ = name(folder, store);
@@ -312,7 +312,7 @@ fn name(folder: &Path, store: &Path) -> Result<()> {
     if file::read(&path, LONGEST_NAME).is_ok_and(|there| there == bytes) {
         return Ok(());
     }
-    Store::open(folder).write(&path, bytes, false, &|| false).map(|_| ())
+    Store::waiting(folder).write(&path, bytes, false, &|| false).map(|_| ())
 }
 
 /// Free bytes of the file system of a directory. 0 if the file system does not report them.

@@ -14,12 +14,13 @@
 //! the one in use, and removes a file only if there is a better one of its kind.
 
 use super::access::unwritable;
-use super::directory::{temporary, write_new};
+use super::directory::write_new;
 use super::file_name::file_name;
 use super::others::check_folder;
 use super::record_format::encode_with;
 use super::sharing::create_folder;
 use super::standing::{Completeness, Standing};
+use super::unique_names::temporary;
 use super::{Record, Store, joined};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
@@ -31,7 +32,7 @@ use std::path::{Path, PathBuf};
 /// Kinds of run of a key that are kept.
 pub const MOST_KINDS: usize = 8;
 /// Ending of the folder.
-const FOLDER: &str = "runs";
+pub(super) const FOLDER: &str = "runs";
 
 /// A record in the folder of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -218,11 +219,11 @@ impl Store {
         let failed = |e: std::io::Error| unwritable("cannot save the record", path, &e);
         let bytes = encode_with(record, &joined(&[], &record.history))?;
         let placed = write_new(&temporary, &bytes, wait).and_then(|()| {
-            match fs::hard_link(&temporary, path) {
+            match self.link_in_place(&temporary, path) {
                 Ok(()) => Ok(true),
                 Err(_) if is_same_file(&temporary, path) => Ok(true),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-                Err(e) if has_no_links(&e) => fs::rename(&temporary, path).map(|()| true),
+                Err(e) if has_no_links(&e) => self.put_in_place(&temporary, path).map(|()| true),
                 Err(e) => Err(e),
             }
         });
@@ -244,7 +245,7 @@ impl Store {
         if fs::hard_link(run, &temporary).is_err() && !is_same_file(run, &temporary) {
             return self.write(path, bytes, false, stays);
         }
-        let placed = !stays() && fs::rename(&temporary, path).is_ok();
+        let placed = !stays() && self.put_in_place(&temporary, path).is_ok();
         // A rename between two names of one file changes nothing and leaves both.
         let _ = fs::remove_file(&temporary);
         if placed || stays() { Ok(placed) } else { self.write(path, bytes, false, stays) }

@@ -71,7 +71,7 @@ impl Waiting {
             let what = "parts of this job are there already, and belong to another user";
             return Err(Error::new(ErrorKind::Io, what).at(path.display()));
         }
-        Store::open(&self.directory).replace(&path, &encode_parts(&all)?)?;
+        Store::waiting(&self.directory).replace(&path, &encode_parts(&all)?)?;
         remove_all(earlier.iter().map(PathBuf::as_path).filter(|other| *other != path))?;
         Ok(path)
     }
