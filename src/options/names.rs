@@ -1,5 +1,7 @@
 //! Lists of programs, as patterns of their names.
 
+use std::str::Chars;
+
 /// Patterns such as `lmp*,/opt/site/bin/*,cg.?.16`: `*` stands for any characters, `?` for one character. A
 /// pattern with a slash is compared with the full path of the executable. Any other pattern is compared with
 /// the name of the executable, and with the name of the script if the executable is an interpreter.
@@ -34,29 +36,30 @@ impl Names {
 
 /// Whether the whole text matches the pattern. The time grows at most with the product of the two lengths.
 fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    // The place behind the last star in the pattern, and the end of the characters that this star stands
+    let (mut pattern, mut text) = (pattern.chars(), text.chars());
+    // What is behind the last star in the pattern, and behind the characters that this star stands
     // for. If a character behind the star does not match, the star takes one character more.
-    let mut retry: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
+    let mut retry: Option<(Chars, Chars)> = None;
+    while let Some(c) = text.clone().next() {
+        match pattern.clone().next() {
             Some('*') => {
-                p += 1;
-                retry = Some((p, t));
+                pattern.next();
+                retry = Some((pattern.clone(), text.clone()));
             }
-            Some(&c) if c == '?' || c == text[t] => (p, t) = (p + 1, t + 1),
-            _ => match retry {
+            Some(p) if p == '?' || p == c => {
+                pattern.next();
+                text.next();
+            }
+            _ => match &mut retry {
                 Some((after, from)) => {
-                    (p, t) = (after, from + 1);
-                    retry = Some((after, from + 1));
+                    from.next();
+                    (pattern, text) = (after.clone(), from.clone());
                 }
                 None => return false,
             },
         }
     }
-    pattern[p..].iter().all(|&c| c == '*')
+    pattern.all(|c| c == '*')
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub(super) fn link(from: &Path, to: &Path) -> Result<()> {
 fn mark(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
     let name = name.to_string_lossy();
-    let slot = slot_of(name.strip_suffix(ENDING).unwrap_or(&name));
+    let slot = slot_of(name.strip_suffix(ENDING).unwrap_or(&name).as_bytes());
     // No other mark has this number, of any process.
     let stamp = fnv1a(unique_name().as_bytes()) | 1;
     if let Ok(table) = open_own(folder) {
@@ -120,8 +120,8 @@ fn check_own(file: &File) -> Result<()> {
 }
 
 /// The slot of a name without ending. This is part of the format.
-pub(super) fn slot_of(stem: &str) -> usize {
-    crc32fast::hash(stem.as_bytes()) as usize % SLOTS
+pub(super) fn slot_of(stem: &[u8]) -> usize {
+    crc32fast::hash(stem) as usize % SLOTS
 }
 
 fn place_of(slot: usize) -> u64 {

@@ -22,10 +22,10 @@ fn a_mark_changes_the_slot_of_its_name() {
     assert!(!read(dir.path()).are_known, "no table");
     for name in ["a.rkw", "b.rkw", "a.rkw", "a.rkw"] {
         let stem = name.strip_suffix(".rkw").unwrap();
-        assert_eq!(marked(dir.path(), name), [slot_of(stem) as u16]);
+        assert_eq!(marked(dir.path(), name), [slot_of(stem.as_bytes()) as u16]);
         assert!(read(dir.path()).are_known);
     }
-    assert_eq!(slot_of("app-00000001-n64"), 3694, "part of the format");
+    assert_eq!(slot_of(b"app-00000001-n64"), 3694, "part of the format");
     // It is bounded, whatever is marked.
     (0..5000).for_each(|k| mark(&dir.path().join(format!("{k}.rkw"))));
     assert!(fs::metadata(table(dir.path())).unwrap().len() <= (MAGIC.len() + 8 * SLOTS) as u64);
@@ -50,8 +50,10 @@ fn writers_at_the_same_time_lose_no_mark() {
             scope.spawn(|| part.iter().for_each(|name| mark(&dir.path().join(name))));
         }
     });
-    let mut wanted: Vec<u16> =
-        names.iter().map(|name| slot_of(name.strip_suffix(".rkw").unwrap()) as u16).collect();
+    let mut wanted: Vec<u16> = names
+        .iter()
+        .map(|name| slot_of(name.strip_suffix(".rkw").unwrap().as_bytes()) as u16)
+        .collect();
     wanted.sort_unstable();
     wanted.dedup();
     assert_eq!(read(dir.path()).differences(&before), wanted);
@@ -93,7 +95,7 @@ fn a_table_of_another_user_makes_way() {
     // Only root can give a file away.
     if std::os::unix::fs::chown(&path, Some(user() + 1), None).is_ok() {
         assert!(!read(dir.path()).are_known);
-        assert_eq!(marked(dir.path(), "a.rkw"), [slot_of("a") as u16]);
+        assert_eq!(marked(dir.path(), "a.rkw"), [slot_of(b"a") as u16]);
         assert!(read(dir.path()).are_known);
         assert_eq!(fs::metadata(&path).unwrap().uid(), user());
     }
@@ -109,6 +111,6 @@ fn the_tables_of_all_users_count() {
     assert!(!both().are_known, "the file is not of the user in its name");
     if std::os::unix::fs::chown(&other, Some(user() + 1), None).is_ok() {
         assert!(both().are_known);
-        assert_eq!(both().differences(&one), [slot_of("a") as u16]);
+        assert_eq!(both().differences(&one), [slot_of(b"a") as u16]);
     }
 }

@@ -55,7 +55,7 @@ pub(super) enum Asked {
 }
 
 impl Asked {
-    fn has(&self, stem: &str) -> bool {
+    fn has(&self, stem: &[u8]) -> bool {
         match self {
             Asked::All => true,
             Asked::InSlots(slots) => slots.get(slot_of(stem)).copied().unwrap_or(true),
@@ -162,38 +162,47 @@ impl Walk<'_> {
         let mut rest = piece;
         while let Some((entry, behind)) = first_entry(rest) {
             rest = behind;
-            let Ok(text) = entry.name.to_str() else { continue };
-            if text.starts_with('.') {
-                self.found.users.extend(user_of(text));
-            } else if let Some(stem) = text.strip_suffix(ENDING) {
-                let position = self.records;
-                self.records = position.saturating_add(1);
-                let soon = self.order.get(self.at + AHEAD).copied();
-                soon.iter().for_each(|&row| self.index.ask_for(row));
-                let near = self.order.iter().skip(self.at).take(NEAR);
-                match near.copied().position(|row| self.index.row(row).stem() == stem) {
-                    Some(k) => {
-                        let row = self.order[self.at + k];
-                        self.at += k + 1;
-                        self.judge(row, stem, (entry.number, entry.may_be_file, position));
-                    }
-                    None => {
-                        let file = Unread { number: entry.number, stem: stem.into(), position };
-                        self.missed.push((file, entry.may_be_file));
-                    }
-                }
-            } else if let Some(stem) = text.strip_suffix(VERDICTS) {
+            let name = entry.name.to_bytes();
+            let text = || entry.name.to_str().ok();
+            if name.starts_with(b".") {
+                self.found.users.extend(text().and_then(user_of));
+            } else if let Some(stem) = name.strip_suffix(ENDING.as_bytes()) {
+                self.compare_record(&entry, stem);
+            } else if let Some(stem) = text().and_then(|text| text.strip_suffix(VERDICTS)) {
                 self.found.verdicts.push(stem.to_string());
             }
         }
     }
 
+    /// Compares the file of a record with the row of its name, if it is one of the next ones.
+    fn compare_record(&mut self, entry: &DirectoryEntry, stem: &[u8]) {
+        let position = self.records;
+        self.records = position.saturating_add(1);
+        let soon = self.order.get(self.at + AHEAD).copied();
+        soon.iter().for_each(|&row| self.index.ask_for(row));
+        let near = self.order.iter().skip(self.at).take(NEAR).copied();
+        match near.into_iter().position(|row| self.index.row(row).stem_bytes() == stem) {
+            Some(k) => {
+                let row = self.order[self.at + k];
+                self.at += k + 1;
+                self.judge(row, (entry.number, entry.may_be_file, position));
+            }
+            None => {
+                if let Ok(stem) = str::from_utf8(stem) {
+                    let file = Unread { number: entry.number, stem: stem.into(), position };
+                    self.missed.push((file, entry.may_be_file));
+                }
+            }
+        }
+    }
+
     /// Compares a file with the row of its name.
-    fn judge(&mut self, row: u32, stem: &str, (number, may_be_file, position): (u64, bool, u32)) {
+    fn judge(&mut self, row: u32, (number, may_be_file, position): (u64, bool, u32)) {
         let place = row as usize;
         self.found.positions[place] = position;
-        let has_number = may_be_file && number == self.index.row(row).identity().inode;
-        match has_number && !self.asked.has(stem) {
+        let known = self.index.row(row);
+        let has_number = may_be_file && number == known.identity().inode;
+        match has_number && !self.asked.has(known.stem_bytes()) {
             true => self.found.same[place] = true,
             false => self.unsure.push((row, number)),
         }
@@ -209,7 +218,7 @@ impl Walk<'_> {
             left.iter().map(|&row| (self.index.row(row).stem(), row)).collect();
         for (file, may_be_file) in missed {
             match rows.remove(file.stem.as_str()) {
-                Some(row) => self.judge(row, &file.stem, (file.number, may_be_file, file.position)),
+                Some(row) => self.judge(row, (file.number, may_be_file, file.position)),
                 None => self.found.fresh.push(file),
             }
         }

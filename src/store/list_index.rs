@@ -227,8 +227,8 @@ impl Index {
 
     /// The rows that are still there, the newest record first.
     pub(super) fn newest_first(&self) -> Vec<u32> {
-        let mut order: Vec<u32> =
-            (0..self.rows.len() as u32).filter(|&row| !self.gone[row as usize]).collect();
+        let mut order = Vec::with_capacity(self.rows.len());
+        order.extend((0..self.rows.len() as u32).filter(|&row| !self.gone[row as usize]));
         // The beginning of the file has this order, so that the sort costs hardly more than the comparisons.
         order.sort_by(|&a, &b| {
             let (a, b) = (self.row(a), self.row(b));
@@ -240,8 +240,8 @@ impl Index {
     /// The rows that are still there, in the order in which their names stood in the directory.
     pub(super) fn by_position(&self) -> Vec<u32> {
         let there = (0..self.rows.len() as u32).filter(|&row| !self.gone[row as usize]);
-        let mut order: Vec<u64> =
-            there.map(|row| u64::from(self.row(row).position()) << 32 | u64::from(row)).collect();
+        let mut order: Vec<u64> = Vec::with_capacity(self.rows.len());
+        order.extend(there.map(|row| u64::from(self.row(row).position()) << 32 | u64::from(row)));
         order.sort_unstable();
         order.into_iter().map(|entry| entry as u32).collect()
     }

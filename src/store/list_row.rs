@@ -27,10 +27,18 @@ impl<'a> Row<'a> {
 
     /// The `k`-th text.
     fn text(&self, k: usize) -> &'a str {
+        str::from_utf8(self.text_bytes(k)).unwrap_or_default()
+    }
+
+    fn text_bytes(&self, k: usize) -> &'a [u8] {
         let length = |k: usize| little(self.numbers, 44 + 4 * k, 4) as usize;
         let begin: usize = (0..k).map(length).sum();
-        let bytes = self.texts.get(begin..begin + length(k)).unwrap_or_default();
-        str::from_utf8(bytes).unwrap_or_default()
+        self.texts.get(begin..begin + length(k)).unwrap_or_default()
+    }
+
+    /// [`Self::stem`] as it is on the disk. It costs less.
+    pub(super) fn stem_bytes(&self) -> &'a [u8] {
+        self.text_bytes(0)
     }
 
     /// The identity of its file.
