@@ -207,7 +207,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__doctor)
-            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --shortest --flush-signal --allow --deny --skip --only --constructors --verbose --probe --timeout --json --on-node --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --shortest --store-bound --flush-signal --allow --deny --skip --only --constructors --verbose --probe --timeout --json --on-node --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -294,6 +294,10 @@ _rankweave() {
                     return 0
                     ;;
                 --shortest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-bound)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -475,7 +479,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__gc)
-            opts="-h --older-than --most-records --most-bytes --program --tasks --since --before --dry-run --json --store --help"
+            opts="-h --older-than --most-records --most-bytes --program --tasks --since --before --dry-run --json --once-a-day --store --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -779,7 +783,7 @@ _rankweave() {
             return 0
             ;;
         rankweave__subcmd__run)
-            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --shortest --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --site-order --help"
+            opts="-v -h --mode --store --also-read --key --seed --topology --slots --network --site --measure --place --fix --objective --min-gain --time-limit --searchers --collectives --times --spill --flush --shortest --store-bound --flush-signal --allow --deny --skip --only --constructors --verbose --dry-run --check-placement --site-order --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -866,6 +870,10 @@ _rankweave() {
                     return 0
                     ;;
                 --shortest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store-bound)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

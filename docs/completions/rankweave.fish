@@ -87,6 +87,7 @@ off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l spill -d 'Directory of the node for counters that outlive a killed program' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush -d 'Interval at which the matrix recorded so far is stored' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l shortest -d 'Shortest launch of a new program that is stored' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l store-bound -d 'Which records are removed once a day, such as older-than=180d,most-bytes=2G' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand run" -l flush-signal -d 'Signal on which the matrix recorded so far is stored' -r -f -a "USR1\t''
 USR2\t''
 off\t''"
@@ -231,7 +232,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -l store -d 'Dir
 complete -c rankweave -n "__fish_rankweave_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l older-than -d 'Remove records that are older, such as 36h, 90d or 26w' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l most-records -d 'Keep at most so many records, the newest' -r
-complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l most-bytes -d 'Keep the newest records whose files together have at most so many bytes, such as 500M, 20G or 1T' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l most-bytes -d 'Keep the newest records that have, with their other records and kept orders, at most so many bytes, such as 500M, 20G or 1T' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l program -d 'Only records of these programs' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l tasks -d 'Only records with so many tasks: a number, or a range such as 64-512' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l since -d 'Only records that are not older: a date such as 2026-11-25 (UTC), or an age such as 36h, 7d or 8w' -r
@@ -239,6 +240,7 @@ complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l before -d 'On
 complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l store -d 'Directory where matrices are kept between launches' -r -F
 complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l dry-run -d 'Only say what would be removed'
 complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l json -d 'Print what was removed as JSON'
+complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -l once-a-day -d 'In the background, and not a second time today: \'rankweave run\' with --store-bound'
 complete -c rankweave -n "__fish_rankweave_using_subcommand gc" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l job -d 'Only the job whose number (hexadecimal) begins with ID' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand recover" -l store -d 'Directory where matrices are kept between launches' -r -F
@@ -355,6 +357,7 @@ off\t''"
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l spill -d 'Directory of the node for counters that outlive a killed program' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush -d 'Interval at which the matrix recorded so far is stored' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l shortest -d 'Shortest launch of a new program that is stored' -r
+complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l store-bound -d 'Which records are removed once a day, such as older-than=180d,most-bytes=2G' -r
 complete -c rankweave -n "__fish_rankweave_using_subcommand doctor" -l flush-signal -d 'Signal on which the matrix recorded so far is stored' -r -f -a "USR1\t''
 USR2\t''
 off\t''"

@@ -14,13 +14,15 @@ mod names;
 mod parse;
 mod setting_files;
 mod settings;
+mod store_bound;
 mod table;
 
 pub use choices::{Aim, Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
 pub use family::Family;
 pub use functions::{FUNCTIONS, Functions, is_c_function};
 pub use names::Names;
-pub use parse::{number_list, seconds};
+pub use parse::{age, number_list, seconds, size};
 pub use setting_files::{SettingFile, of_one_launch};
 pub use settings::Settings;
+pub use store_bound::StoreBound;
 pub use table::{Opt, TABLE, find};

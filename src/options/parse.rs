@@ -69,6 +69,40 @@ pub fn seconds(text: &str) -> Result<Duration> {
     }
 }
 
+/// The seconds of an age such as `36h`, `7d` or `8w`.
+pub fn age(text: &str) -> Result<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "s" => Some(1),
+        "m" | "min" => Some(60),
+        "h" => Some(3600),
+        "d" => Some(86_400),
+        "w" => Some(7 * 86_400),
+        _ => None,
+    };
+    let seconds = unit.and_then(|unit| digits.parse::<u64>().ok()?.checked_mul(unit));
+    seconds.ok_or_else(|| {
+        wrong(format!("'{text}' is not an age"), "give a number with a unit, such as 36h, 7d or 8w")
+    })
+}
+
+/// A number of bytes with a unit of 1000, such as `500M`.
+pub fn size(text: &str) -> Result<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_uppercase().trim_end_matches('B') {
+        "" => Some(1),
+        "K" => Some(1_000),
+        "M" => Some(1_000_000),
+        "G" => Some(1_000_000_000),
+        "T" => Some(1_000_000_000_000u64),
+        _ => None,
+    };
+    let size = unit.and_then(|unit| digits.trim().parse::<u64>().ok()?.checked_mul(unit));
+    size.ok_or_else(|| {
+        wrong(format!("'{text}' is not a size"), "give a number of bytes, such as 500M, 20G or 1T")
+    })
+}
+
 /// A list of whole numbers such as `0,3,8-11`. Separators are commas and blanks. Ranges include both ends.
 /// Order and repetitions are kept. A list has at most 2^22 entries.
 pub fn number_list(text: &str) -> Result<Vec<u32>> {

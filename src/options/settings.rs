@@ -2,6 +2,7 @@
 
 use super::choices::{Aim, Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
 use super::names::Names;
+use super::store_bound::StoreBound;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ pub struct Settings {
     pub flush: Option<Duration>,
     /// A launch of a new program that ran for a shorter time is not stored; `None` = every launch is.
     pub shortest: Option<Duration>,
+    /// Which records `rankweave run` removes once a day; `None` = none.
+    pub store_bound: Option<StoreBound>,
     /// Number of the signal that puts the matrix so far into the store; `None` = no signal does.
     pub flush_signal: Option<i32>,
     /// Programs that may be reordered even if a check or earlier launches speak against it.
@@ -102,6 +105,7 @@ impl Default for Settings {
             spill: Spill::Auto,
             flush: None,
             shortest: None,
+            store_bound: None,
             flush_signal: None,
             allow: Names::default(),
             deny: Names::default(),

@@ -6,6 +6,7 @@
 
 use super::choices::{Aim, Collectives, Measure, Mode, NetworkChoice, Place, Slots, Spill, Times};
 use super::settings::Settings;
+use super::store_bound::StoreBound;
 use super::{Names, parse};
 use crate::base::error::{Error, ErrorKind, Result};
 
@@ -298,6 +299,14 @@ pub static TABLE: &[Opt] = &[
         },
     ),
     Opt::new(
+        ["store-bound", "RANKWEAVE_STORE_BOUND", "BOUND", "none"],
+        "Which records are removed once a day, such as older-than=180d,most-bytes=2G",
+        "'rankweave run' starts 'rankweave gc' with older-than=AGE, most-records=NUMBER, most-bytes=SIZE, or several of them \
+               with commas, if this was not done today. The launch does not wait for it, and its errors are not shown. \
+               A store that belongs to another user, or that a group may write, stays as it is. none: nothing is removed.",
+        |s, v| StoreBound::parse(v).map(|bound| s.store_bound = bound),
+    ),
+    Opt::new(
         ["flush-signal", "RANKWEAVE_FLUSH_SIGNAL", "SIGNAL", "off"],
         "Signal on which the matrix recorded so far is stored",
         "A process that gets this signal stores the rows of all tasks on its node. A job on several \
@@ -396,6 +405,7 @@ mod tests {
             "spill",
             "flush",
             "shortest",
+            "store-bound",
             "flush-signal",
             "allow",
             "deny",

@@ -3,6 +3,7 @@
 use crate::base::clock::since_1970;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::options::Names;
+use crate::options::age;
 use crate::store::Listed;
 
 /// Options that select records of a listing.
@@ -62,24 +63,6 @@ fn moment(text: &str) -> Result<u64> {
         return Ok(seconds);
     }
     age(text).map(|age| since_1970().as_secs().saturating_sub(age))
-}
-
-/// The seconds of an age such as `36h`, `7d` or `8w`.
-pub(in crate::cli) fn age(text: &str) -> Result<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "s" => Some(1),
-        "m" | "min" => Some(60),
-        "h" => Some(3600),
-        "d" => Some(86_400),
-        "w" => Some(7 * 86_400),
-        _ => None,
-    };
-    let seconds = unit.and_then(|unit| digits.parse::<u64>().ok()?.checked_mul(unit));
-    seconds.ok_or_else(|| {
-        Error::new(ErrorKind::Usage, format!("'{text}' is not an age"))
-            .advise("give a number with a unit, such as 36h, 7d or 8w")
-    })
 }
 
 /// Midnight at the beginning of a day such as `2026-11-25`.

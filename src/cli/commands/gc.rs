@@ -1,17 +1,19 @@
 //! `rankweave gc`: removes records by age, number and size, for a store that many launches fill.
 
+use super::daily_collection;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
-use crate::cli::arguments::record_filter::{RecordFilter, age};
+use crate::cli::arguments::record_filter::RecordFilter;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
+use crate::options::{age, size};
 use crate::report::units;
 use crate::store::{Collected, Entry, Listed, Store};
 use serde_json::json;
 
 const LONG: &str = "\
 Removes records that are older than --older-than, and the oldest ones beyond --most-records and --most-bytes. \
-With a record go its other records (KEY@RUN) and the rank orders that were kept for it. Verdicts of \
+With a record go its other records (KEY@RUN) and the rank orders that were kept for it; --most-bytes counts them, too. Verdicts of \
 'rankweave check' stay.
 
 It also removes what is of no more use: leftovers of writes that were interrupted more than a day ago, rank \
@@ -40,8 +42,8 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER")]
     most_records: Option<usize>,
 
-    /// Keep the newest records whose files together have at most so many bytes, such as 500M, 20G or 1T
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    /// Keep the newest records that have, with their other records and kept orders, at most so many bytes, such as 500M, 20G or 1T
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     most_bytes: Option<u64>,
 
     #[command(flatten)]
@@ -55,6 +57,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
+    /// In the background, and not a second time today: 'rankweave run' with --store-bound
+    #[arg(long, hide = true)]
+    once_a_day: bool,
+
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -62,10 +68,17 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let store = self.store.open()?;
+        if self.once_a_day && !daily_collection::begin(store.directory()) {
+            return Ok(Exit::Nothing);
+        }
         let listing = store.listing()?;
+        // What goes with a record counts only for a limit of bytes.
+        let beside = self.most_bytes.map(|_| store.footprints());
+        let beside =
+            |record: &Listed<'_>| beside.as_ref().map_or(0, |all| all.beside(&record.path()));
         // Nobody knows how old an unreadable record is. 'rankweave list --verify' names it.
         let readable = listing.records().filter(|record| record.problem.is_none());
-        let removed = self.superfluous(readable.filter(self.filter.selects()));
+        let removed = self.superfluous(readable.filter(self.filter.selects()), beside);
         drop(listing);
         let done = store.collect(&removed, self.dry_run)?;
         if self.json {
@@ -94,17 +107,24 @@ impl Args {
         Ok(if done.records + done.leftovers == 0 { Exit::Nothing } else { Exit::Done })
     }
 
-    /// The records that are removed. `records` are sorted, the newest first.
-    fn superfluous<'a>(&self, records: impl Iterator<Item = Listed<'a>>) -> Vec<Entry> {
+    /// The records that are removed. `records` are sorted, the newest first; `beside` gives the bytes of what goes with one.
+    fn superfluous<'a>(
+        &self,
+        records: impl Iterator<Item = Listed<'a>>,
+        beside: impl Fn(&Listed<'_>) -> u64,
+    ) -> Vec<Entry> {
         let now = crate::base::clock::since_1970().as_secs();
         let oldest = self.older_than.map_or(0, |age| now.saturating_sub(age));
         let most_bytes = self.most_bytes.unwrap_or(u64::MAX);
         let mut kept = (0usize, 0u64);
-        let is_superfluous = |record: &Listed<'_>| {
-            let with = kept.1.saturating_add(record.size);
-            let stays = record.recorded_at >= oldest
+        let is_superfluous = |record: &Listed<'a>| {
+            let may_stay = record.recorded_at >= oldest
                 && kept.0 < self.most_records.unwrap_or(usize::MAX)
-                && with <= most_bytes;
+                && kept.1 < most_bytes.max(1);
+            // Nothing more is asked for a record that goes anyway.
+            let more = if may_stay { record.size.saturating_add(beside(record)) } else { 0 };
+            let with = kept.1.saturating_add(more);
+            let stays = may_stay && with <= most_bytes;
             if stays {
                 kept = (kept.0 + 1, with);
             } else if with > most_bytes {
@@ -138,24 +158,6 @@ fn listed(entries: &[Entry]) -> String {
     entries.iter().map(line).collect()
 }
 
-/// A number of bytes with a unit of 1000, such as `500M`.
-fn bytes(text: &str) -> Result<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_uppercase().trim_end_matches('B') {
-        "" => Some(1),
-        "K" => Some(1_000),
-        "M" => Some(1_000_000),
-        "G" => Some(1_000_000_000),
-        "T" => Some(1_000_000_000_000u64),
-        _ => None,
-    };
-    let size = unit.and_then(|unit| digits.trim().parse::<u64>().ok()?.checked_mul(unit));
-    size.ok_or_else(|| {
-        Error::new(ErrorKind::Usage, format!("'{text}' is not a size"))
-            .advise("give a number of bytes, such as 500M, 20G or 1T")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,7 +175,7 @@ mod tests {
         let entry =
             |&(age, size): &(u64, u64)| Entry { size, recorded_at: now - age, ..Entry::default() };
         let entries: Vec<Entry> = entries.iter().map(entry).collect();
-        let gone = line.args.superfluous(entries.iter().map(Listed::from));
+        let gone = line.args.superfluous(entries.iter().map(Listed::from), |_| 0);
         gone.iter().map(|entry| now - entry.recorded_at).collect()
     }
 
@@ -189,11 +191,27 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_with_a_record_counts() {
+        let line = Line::parse_from(["gc", "--most-bytes", "400"]);
+        let entries: Vec<Entry> = (1..5)
+            .map(|k| Entry { size: 10, recorded_at: 100 - k, tasks: k, ..Entry::default() })
+            .collect();
+        let asked = std::cell::RefCell::new(Vec::new());
+        let beside = |record: &Listed<'_>| {
+            asked.borrow_mut().push(record.tasks);
+            if record.tasks == 2 { 500 } else { 90 }
+        };
+        let gone = line.args.superfluous(entries.iter().map(Listed::from), beside);
+        assert_eq!(gone.iter().map(|entry| entry.tasks).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(*asked.borrow(), [1, 2], "older ones are not asked");
+    }
+
+    #[test]
     fn sizes() {
-        assert_eq!((bytes("20G").unwrap(), bytes("500mb").unwrap()), (20_000_000_000, 500_000_000));
-        assert_eq!(bytes("12").unwrap(), 12);
+        assert_eq!((size("20G").unwrap(), size("500mb").unwrap()), (20_000_000_000, 500_000_000));
+        assert_eq!(size("12").unwrap(), 12);
         for bad in ["", "G", "-1", "1X", "99999999999T"] {
-            assert!(bytes(bad).is_err(), "{bad}");
+            assert!(size(bad).is_err(), "{bad}");
         }
     }
 }

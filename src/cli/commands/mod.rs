@@ -3,6 +3,7 @@
 
 pub(in crate::cli) mod check;
 pub(in crate::cli) mod compare;
+mod daily_collection;
 pub(in crate::cli) mod doctor;
 pub(in crate::cli) mod documents;
 pub(in crate::cli) mod environment;

@@ -4,6 +4,7 @@
 //! the library and the settings on to the processes it starts ([`crate::cli::preload`]). Then this
 //! process *becomes* the launcher: signals, terminal and exit code are the launcher's own.
 
+use super::daily_collection;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::raw_words::{decoded, shown};
 use crate::cli::arguments::launch_word;
@@ -121,6 +122,7 @@ impl Args {
             }
             None => plan,
         };
+        daily_collection::start(&settings);
         let mut command = std::process::Command::new(decoded(&plan.command[0]));
         // A value that this process got belongs to the launch that started this process.
         command.env_remove(PLACED).env_remove(NOTE);

@@ -9,9 +9,9 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 /// The words of a command line behind `rankweave`, and variables of its environment.
-type Line = (&'static str, &'static [(&'static str, &'static str)]);
+type Line<'a> = (&'a str, &'static [(&'static str, &'static str)]);
 
-const LINES: [Line; 37] = [
+const LINES: [Line<'static>; 39] = [
     // What is right says nothing.
     ("run -- mpirun -n 2 ./app", &[]),
     ("run mpirun -n 2 ./app", &[]),
@@ -40,6 +40,8 @@ const LINES: [Line; 37] = [
     ("rum -- mpirun -n 2 ./app", &[]),
     ("run --mod record -- mpirun -n 2 ./app", &[]),
     ("run --mode recrod -- mpirun -n 2 ./app", &[]),
+    ("run --store-bound older=1d -- mpirun -n 2 ./app", &[]),
+    ("run -- mpirun -n 2 ./app", &[("RANKWEAVE_STORE_BOUND", "most-bytes=2Q")]),
     ("run --topology toruss:2x2 -- mpirun -n 2 ./app", &[]),
     ("run --topology slurm:none -- mpirun -n 2 ./app", &[]),
     ("run --slots some -- mpirun -n 2 ./app", &[]),
@@ -55,7 +57,7 @@ const LINES: [Line; 37] = [
 ];
 
 /// [`next_command`], which says nothing of the lines before it: the launcher of the bench records nothing.
-fn command(bench: &Bench, line: Line) -> Command {
+fn command(bench: &Bench, line: Line<'_>) -> Command {
     let notes = bench.place.path("store/launches");
     if notes.exists() {
         std::fs::remove_dir_all(notes).unwrap();
@@ -64,7 +66,7 @@ fn command(bench: &Bench, line: Line) -> Command {
 }
 
 /// The command in the directory of the bench, with only the launcher of its fake Open MPI in PATH.
-fn next_command(bench: &Bench, (line, variables): Line) -> Command {
+fn next_command(bench: &Bench, (line, variables): Line<'_>) -> Command {
     let mut command = bench.place.command(&line.split(' ').collect::<Vec<_>>());
     for name in ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "SLURM_PROCID"]
     {
@@ -111,6 +113,44 @@ fn mistakes_of_the_first_minute() {
             .unwrap();
     }
     same_as_file("tests/snapshots/first-minute.txt", &text);
+}
+
+/// The bound of a store is applied in the background, once a day, and nothing is said.
+#[test]
+fn a_launch_bounds_the_store_once_a_day() {
+    let bench = bench();
+    bench.place.file("ring.csv", "src,dst,bytes,messages\n0,1,4096,4\n");
+    let import = |key: &str| {
+        let run = of(bench.place.command(&["import", "--key", key, "ring.csv"]).output().unwrap());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        bench.place.path(&format!("store/{key}.rkw"))
+    };
+    let records = [import("one"), import("two")];
+    let run = |line: &str| of(command(&bench, (line, &[])).output().unwrap());
+    let left = || records.iter().filter(|path| path.exists()).count();
+    let wait = |wanted: usize| {
+        let begun = std::time::Instant::now();
+        while left() != wanted && begun.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        assert_eq!(left(), wanted);
+    };
+    let days = || {
+        let files = std::fs::read_dir(bench.place.path("store")).unwrap().flatten();
+        files.filter(|f| f.file_name().to_string_lossy().starts_with(".collected-")).count()
+    };
+    for line in ["run --mode off", "run --dry-run", "run"] {
+        let bound = if line == "run" { "" } else { " --store-bound most-records=1" };
+        run(&format!("{line}{bound} -- mpirun -n 2 ./app"));
+    }
+    assert_eq!((left(), days()), (2, 0));
+    let said = run("run --store-bound most-records=1 -- mpirun -n 2 ./app");
+    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", ""));
+    wait(1);
+    assert_eq!(days(), 1);
+    run("run --store-bound most-records=0 -- mpirun -n 2 ./app");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert_eq!((left(), days()), (1, 1), "a second time on the same day");
 }
 
 /// A launch that was killed leaves a file whose process does not run, and the next launch says so.
