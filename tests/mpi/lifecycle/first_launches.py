@@ -212,6 +212,66 @@ def two_users(scene):
     scene.run("rankweave run --store group --topology tree:2:2 -- mpirun -n 4 ./ring send")
 
 
+def no_environment(scene):
+    """a job that Slurm starts without the user's environment (--export=NONE)"""
+    # What srun does with this option: the program gets what the list names, with the value of srun's own environment.
+    kept = " ".join(f'{name}="${name}"' for name in ("PATH", "HOME", "TMPDIR", *(
+        name for name in scene.stack.environment() if name.startswith(("OMPI_", "PRTE_", "PMIX_", "HYDRA_", "LD_LIB")))))
+    script(scene, "srun", f"""\
+[ "$1" = --version ] && echo slurm 23.11.4 && exit 0
+list=${{SLURM_EXPORT_ENV:-ALL}} number=
+while :; do
+    case $1 in
+    --export=*) list=${{1#*=}}; shift ;;
+    -n) number=$2; shift 2 ;;
+    *) break ;;
+    esac
+done
+case ,$list, in *,ALL,*) all=yes ;; *) all= ;; esac
+set -- mpirun -n "$number" "$@"
+IFS=,
+for word in $list; do
+    case $word in
+    ALL|NONE) ;;
+    *=*) set -- "$word" "$@" ;;
+    *) eval "value=\\${{$word-}}"; set -- "$word=$value" "$@" ;;
+    esac
+done
+[ -n "$all" ] && exec env "$@"
+exec env -i {kept} "$@"
+""")
+    script(scene, "job.sh", "srun -n 2 ./ring send")
+    job = {"SLURM_JOB_ID": "1", "SLURM_EXPORT_ENV": "NONE"}
+    # The step, in a job with the environment and without.
+    scene.run("rankweave run -- srun -n 2 --export=NONE ./ring send")
+    scene.run("rankweave list")
+    scene.run("rm -r $HOME/.local; rankweave run -- srun -n 2 ./ring send",
+              "rankweave run -- srun -n 2 ./ring send   (in a job of sbatch --export=NONE)", **job)
+    scene.run("rankweave list")
+    # A script gets the library, and its srun does not pass it on.
+    scene.run("rankweave run -- ./job.sh", "rankweave run -- ./job.sh   (in a job of sbatch --export=NONE)", **job)
+    scene.run("rankweave list")
+
+
+def two_writers(scene):
+    """two launches that end at the same time in one store, and a second user in the store of a group"""
+    line = "rankweave run --store both -- mpirun -n 2 ./ring send"
+    both = [scene.process(line) for _ in range(2)]
+    for process in both:
+        out, err = scene.end(process, f"{line} did not end")
+        scene.note(f"{line}   (two at the same time)", out, err, process.returncode)
+    scene.run("rankweave list --store both")
+    folder = scene.folder("group")
+    os.chown(folder, -1, NOBODY)
+    os.chmod(folder, 0o2775)
+    scene.run("rankweave run --store group -- mpirun -n 2 ./ring send")
+    scene.user = NOBODY
+    scene.variables["HOME"] = scene.folder("other", 0o777)
+    for _ in range(2):
+        scene.run("rankweave run --store group -- mpirun -n 2 ./ring send")
+    scene.run("rankweave list --store group")
+
+
 def exports(scene):
     """orders for a launcher with more ranks than slots"""
     scene.run("rankweave run -- mpirun -n 4 ./ring send")
@@ -258,9 +318,9 @@ def silent_store(scene):
 
 
 SCENES = (two_launches, more_words, unknown_key, unwritable_store, odd_stores, homes, ended_early,
-          left_without_finalize, no_site_file, two_users, exports, silent_launches, silent_store)
+          left_without_finalize, no_site_file, two_users, no_environment, two_writers, exports, silent_launches, silent_store)
 # What an ordinary user meets, and root cannot.
-OF_USERS = (unwritable_store, homes, two_users, silent_store)
+OF_USERS = (unwritable_store, homes, two_users, two_writers, silent_store)
 
 
 def run(tool, results, stack):
