@@ -22,7 +22,8 @@
 //! Limits: these changes show at the latest with the next list that asks all files, an hour later. A program that is not
 //! rankweave, or a version without marks, replaces a record by a file with the same number, while other records change
 //! too. A file is changed in place. A mark cannot be written (no space, or another user's file of this name in a directory with a
-//! sticky bit), or it was lost when the machine lost power. The file system makes the numbers of files from their names.
+//! sticky bit), or it was lost when the machine lost power, or when somebody removed the table. The file system makes the numbers
+//! of files from their names.
 
 use super::file_name::ENDING;
 use super::sharing::share;

@@ -365,7 +365,8 @@ impl Index {
     /// The slots whose marks are not those of another time, and what they are now.
     fn marks_since(&self, before: &Marks) -> Vec<(u16, u64)> {
         let slots = before.differences(&self.state.marks).into_iter();
-        slots.map(|slot| (slot, self.state.marks.sums[usize::from(slot)])).collect()
+        let now = |slot: u16| self.state.marks.sums.get(usize::from(slot)).copied().unwrap_or(0);
+        slots.map(|slot| (slot, now(slot))).collect()
     }
 
     /// The bytes of a row, for a file.

@@ -50,10 +50,13 @@ pub(super) fn begin(store: &Path) -> bool {
         0 => {}
         _ => return false,
     }
-    // SAFETY: neither call takes pointers. If they fail, the work is the same.
+    // SAFETY: none of the calls takes pointers, and this process has opened no descriptor yet that it still uses. If they
+    // fail, the work is the same.
     unsafe {
         libc::setsid();
         libc::nice(NICE);
+        // Otherwise a pipe or a lock of the user's script would stay open until the work is done.
+        libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32);
     }
     is_due(store) && take(store, &day())
 }

@@ -143,6 +143,8 @@ fn a_launch_bounds_the_store_once_a_day() {
         let bound = if line == "run" { "" } else { " --store-bound most-records=1" };
         run(&format!("{line}{bound} -- mpirun -n 2 ./app"));
     }
+    // What was started in the background by mistake would be done by then.
+    std::thread::sleep(std::time::Duration::from_millis(500));
     assert_eq!((left(), days()), (2, 0));
     let said = run("run --store-bound most-records=1 -- mpirun -n 2 ./app");
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", ""));
