@@ -140,7 +140,9 @@ class Sequence:
             if launch.end not in ("", "fail", "aborted") and launch.recovers:
                 self.recover()
         try:
-            shown, kept = self.in_use(), self.whole()
+            # The launcher may have killed a failed launch before it had changed its record. The list completes the change, and
+            # the matrix is read from the file.
+            kept, shown = self.whole(), self.in_use()
         except (ValueError, KeyError) as error:
             problems.append(f"what is stored cannot be read: {error!r}")
         else:
