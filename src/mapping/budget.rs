@@ -72,6 +72,16 @@ impl Budget {
         Budget { uses_all: false, ..self.clone() }
     }
 
+    /// The same, with an earlier time limit, for work that is followed by work that takes so long. At least half of the
+    /// time that is left stays.
+    pub(crate) fn reserving(&self, time: Duration) -> Budget {
+        let earlier = |limit: Instant| {
+            let left = limit.saturating_duration_since(Instant::now());
+            limit.checked_sub(time.min(left / 2)).unwrap_or(limit)
+        };
+        Budget { deadline: self.deadline.map(earlier), ..self.clone() }
+    }
+
     /// True if there is a time limit, and all of the time is to be used.
     pub(crate) fn uses_all(&self) -> bool {
         self.uses_all && self.deadline.is_some()
@@ -93,6 +103,14 @@ mod tests {
         assert!(Budget::within(Duration::ZERO).using_all().uses_all());
         assert!(Budget::within(Duration::ZERO).expired());
         assert!(!Budget::within(Duration::from_secs(3600)).expired());
+        let hour = Duration::from_secs(3600);
+        let left =
+            |budget: &Budget| budget.deadline.map(|limit| limit.duration_since(Instant::now()));
+        let minutes = |budget: &Budget| left(budget).map(|time| time.as_secs().div_ceil(60));
+        assert_eq!(minutes(&Budget::within(hour).reserving(hour / 6)), Some(50));
+        assert_eq!(minutes(&Budget::within(hour).reserving(hour)), Some(30));
+        assert!(Budget::within(Duration::ZERO).reserving(hour).expired());
+        assert!(!Budget::unlimited().reserving(hour).expired());
         assert_eq!(Budget::unlimited().with_threads(0).threads(), 1);
         let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
         let into = heard.clone();

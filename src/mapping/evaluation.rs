@@ -32,7 +32,12 @@ pub(crate) fn value_of(
     slot_of_task: &[usize],
 ) -> Option<f64> {
     let matrix = directed(graph, traffic);
-    let e = metrics::evaluate(&matrix, topology, slot_of_task).ok()?;
+    let evaluate = match objective {
+        Objective::Time => metrics::evaluate_by,
+        Objective::Mc | Objective::Mmc => metrics::evaluate_loads,
+        _ => metrics::evaluate_pairs,
+    };
+    let e = evaluate(1, &matrix, topology, slot_of_task).ok()?;
     match objective {
         Objective::HopBytes => Some(e.hop_bytes as f64),
         Objective::TotalHops => Some(e.total_hops as f64),

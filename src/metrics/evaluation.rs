@@ -7,7 +7,7 @@ use super::time::predicted_time;
 use super::tree_sums::TreeSums;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::SparseMatrix;
-use crate::topology::{Topology, Tree};
+use crate::topology::{Network, Topology, Tree};
 use serde::Serialize;
 
 /// The metrics of a mapping; field names are those of `rankweave eval --json`.
@@ -78,6 +78,40 @@ pub fn evaluate_by(
     topology: &dyn Topology,
     slot_of_task: &[usize],
 ) -> Result<Evaluation> {
+    let links = topology.network().map(|network| (network, true));
+    evaluate_parts((threads, links), matrix, topology, slot_of_task)
+}
+
+/// [`evaluate_by`] without the predicted time, which is `None`. Where messages choose their ways, it takes a part of the
+/// time.
+pub fn evaluate_loads(
+    threads: usize,
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+) -> Result<Evaluation> {
+    let links = topology.network().map(|network| (network, false));
+    evaluate_parts((threads, links), matrix, topology, slot_of_task)
+}
+
+/// [`evaluate_by`] without the figures of links, which are `None`. Off trees, it takes a small part of the time.
+pub fn evaluate_pairs(
+    threads: usize,
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+) -> Result<Evaluation> {
+    evaluate_parts((threads, None), matrix, topology, slot_of_task)
+}
+
+/// An evaluation by so many threads; with the figures of the links of the network, if one is given, and with the predicted
+/// time if it is wanted.
+fn evaluate_parts(
+    (threads, links): (usize, Option<(&dyn Network, bool)>),
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+) -> Result<Evaluation> {
     super::check_mapping(matrix.tasks(), topology, slot_of_task, u32::MAX)?;
     let bytes: u128 = matrix.entries().map(|(_, _, traffic)| u128::from(traffic.bytes)).sum();
     if bytes > u128::from(u64::MAX) {
@@ -96,15 +130,18 @@ pub fn evaluate_by(
     };
     sums.write(&mut e, unit);
     e.rails = rail_loads(matrix, topology, slot_of_task);
-    if let Some(network) = topology.network() {
+    if let Some((network, with_time)) = links {
         let (links, time) = match &tree {
             Some((tree, sums)) => (sums.congestion(tree), Some(sums.time(tree) / unit as f64)),
             None => (
                 congestion::of_links(matrix, network, slot_of_task),
-                predicted_time(matrix, topology, slot_of_task).map(|time| time.slowest),
+                with_time
+                    .then(|| predicted_time(matrix, topology, slot_of_task))
+                    .flatten()
+                    .map(|time| time.slowest),
             ),
         };
-        e.predicted_time = time;
+        e.predicted_time = time.filter(|_| with_time);
         (e.mc, e.mmc) = (Some(links.mc / unit as f64), Some(links.mmc));
         (e.ac, e.amc) = (Some(links.ac / unit as f64), Some(links.amc));
     }

@@ -98,12 +98,13 @@ fn link_times(
         .collect();
     let mut mean = vec![0.0; network.links()];
     let mut variance = vec![0.0; if routing.is_hashed() { mean.len() } else { 0 }];
+    let bandwidths: Vec<f64> = (0..mean.len()).map(|link| network.bandwidth(link)).collect();
     let mut choice = false;
     for &(from, to, bytes) in &flows {
         routing.spread(from, to, &mut |link, share| {
-            mean[link] += bytes * share / network.bandwidth(link);
+            mean[link] += bytes * share / bandwidths[link];
             if let Some(variance) = variance.get_mut(link) {
-                let width = bytes / network.bandwidth(link);
+                let width = bytes / bandwidths[link];
                 *variance += width * width * share * (routing.lanes(link) - share).max(0.0);
             }
         });
@@ -111,7 +112,7 @@ fn link_times(
     }
     if choice {
         mean.fill(0.0);
-        detours::assign(routing.as_ref(), |link| 1.0 / network.bandwidth(link), &flows, &mut mean);
+        detours::assign(routing.as_ref(), |link| 1.0 / bandwidths[link], &flows, &mut mean);
         return LinkTimes::of(mean);
     }
     if routing.is_hashed() {

@@ -19,7 +19,8 @@
 //! table. On a file system that other nodes see, only the bytes of the mark are written, at once (`O_DSYNC`).
 //! Without a table in the store, or with one that cannot be read or is not that of the user in its name, a list asks all files.
 //!
-//! Limits: these changes show at the latest with the next list that asks all files, an hour later. A program that is not
+//! Limits: these changes show at the latest with the next list that asks all files. That is the first one an hour later that
+//! finds the directory changed. A program that is not
 //! rankweave, or a version without marks, replaces a record by a file with the same number, while other records change
 //! too. A file is changed in place. A mark cannot be written (no space, or another user's file of this name in a directory with a
 //! sticky bit), or it was lost when the machine lost power, or when somebody removed the table. The file system makes the numbers

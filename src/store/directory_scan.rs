@@ -78,8 +78,8 @@ pub(super) struct Found {
     pub users: Vec<u32>,
     /// Records that were asked for size and time.
     pub asked: usize,
-    /// Whether anything shows why the directory was changed: a row that is not there, or a name that has none, or a
-    /// record that had to be asked.
+    /// Whether anything shows why the directory was changed: a row that is not there, a name that has none, or a record
+    /// that is another file. That a record had to be asked shows nothing: those with marks are asked for some time.
     pub shows_change: bool,
 }
 
@@ -141,7 +141,7 @@ pub(super) fn scan(directory: &Path, index: &Index, asked: &Asked) -> Result<Fou
     found.verdicts.dedup();
     found.users.sort_unstable();
     found.users.dedup();
-    found.shows_change |= found.verdicts != index.state.verdicts;
+    found.shows_change |= !found.fresh.is_empty() || found.verdicts != index.state.verdicts;
     Ok(found)
 }
 
@@ -222,8 +222,7 @@ impl Walk<'_> {
                 None => self.found.fresh.push(file),
             }
         }
-        let is_asked = *self.asked != Asked::All && !self.unsure.is_empty();
-        self.found.shows_change = is_asked || !rows.is_empty() || !self.found.fresh.is_empty();
+        self.found.shows_change = !rows.is_empty();
     }
 
     /// Asks the files that may be others than those of their rows.

@@ -142,6 +142,19 @@ fn a_change_that_nothing_shows_makes_the_list_ask_all() {
     assert_eq!((listing.record(0).recorded_at, listing.cost.asked), (7000, FEWEST + 1));
 }
 
+/// Records that were marked lately are asked, too. They are no reason for the change of the directory if they are the same.
+#[test]
+fn regression_a_change_that_nothing_shows_soon_after_a_mark() {
+    let (_dir, store, cache) = listed();
+    Store::open(&store).save(&record("app/3", 6000)).unwrap();
+    settle(&store);
+    assert!((1..30).contains(&compared(&store, &cache).cost.asked));
+    put(&store, "app/8", 7000);
+    renumber(&cache, "app%2F8", number(&store, "app/8"));
+    let listing = compared(&store, &cache);
+    assert_eq!((listing.record(0).recorded_at, listing.cost.asked), (7000, FEWEST + 1));
+}
+
 #[test]
 fn a_second_user_is_found_and_counts() {
     let (_dir, store, cache) = listed();

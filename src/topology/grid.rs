@@ -143,6 +143,12 @@ impl Grid {
         if self.wrap[k] { direct.min(self.dims[k] as u32 - direct) } else { direct }
     }
 
+    /// The difference of the slot numbers of two neighbours in dimension `k`.
+    pub(super) fn stride(&self, k: usize) -> usize {
+        self.strides[k]
+    }
+
+    #[inline]
     pub(super) fn link(&self, vertex: usize, k: usize, up: bool) -> usize {
         2 * (vertex * self.dims.len() + k) + usize::from(up)
     }
@@ -226,14 +232,22 @@ impl Network for Grid {
 
     fn route(&self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
         let mut at = from;
-        for k in 0..self.dims.len() {
-            let (x, y) = (self.coordinates(at)[k], self.coordinates(to)[k]);
-            let steps = self.along(k, x, y);
-            let upwards = (y + self.dims[k] as u32 - x) % self.dims[k] as u32;
-            let up = if self.wrap[k] { upwards == steps } else { y > x };
+        let ends = self.coordinates(from).iter().zip(self.coordinates(to));
+        for (k, (&x, &y)) in ends.enumerate() {
+            let (steps, length, stride) = (self.along(k, x, y), self.dims[k], self.strides[k]);
+            let above = if y >= x { y - x } else { y + length as u32 - x };
+            let up = if self.wrap[k] { above == steps } else { y > x };
+            let mut here = x as usize;
             for _ in 0..steps {
                 visit(self.link(at, k, up));
-                at = self.step(at, k, up).unwrap_or(at);
+                let next = match up {
+                    true if here + 1 == length => 0,
+                    true => here + 1,
+                    false if here == 0 => length - 1,
+                    false => here - 1,
+                };
+                at = at + next * stride - here * stride;
+                here = next;
             }
         }
     }

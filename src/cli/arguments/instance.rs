@@ -5,7 +5,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::formats::FORMATS;
 use crate::mapping::Objective;
 use crate::matrix::SparseMatrix;
-use crate::metrics::Evaluation;
+use crate::metrics::{self, Evaluation};
 use crate::options::Slots;
 use crate::topology::{self, Topology};
 use std::path::Path;
@@ -117,6 +117,30 @@ impl std::fmt::Display for ObjectiveValue {
             ObjectiveValue::Real(x) => write!(f, "{x}"),
         }
     }
+}
+
+/// The cost of a mapping. The metrics of links are computed only if the objective needs them: off trees, they take far longer
+/// than all others.
+pub(in crate::cli) fn cost_of(
+    objective: Objective,
+    instance: &Instance,
+    threads: usize,
+    slot_of_task: &[usize],
+) -> Result<ObjectiveValue> {
+    let (matrix, topology) = (&instance.matrix, instance.topology.as_ref());
+    let found = if objective == Objective::Time && topology.as_tree().is_none() {
+        metrics::check_mapping(matrix.tasks(), topology, slot_of_task, u32::MAX)?;
+        metrics::predicted_time(matrix, topology, slot_of_task)
+            .map(|time| ObjectiveValue::Real(time.slowest))
+    } else {
+        let evaluate = match objective {
+            Objective::Time => metrics::evaluate_by,
+            Objective::Mc | Objective::Mmc => metrics::evaluate_loads,
+            _ => metrics::evaluate_pairs,
+        };
+        value_of(objective, &evaluate(threads, matrix, topology, slot_of_task)?)
+    };
+    found.ok_or_else(|| no_links(objective, topology))
 }
 
 /// The value of an objective; `None` if the objective needs links and the topology has none.

@@ -3,7 +3,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
 use crate::base::raw_words::shown;
-use crate::base::threads::in_threads;
+use crate::base::threads::{in_order, in_threads};
 use crate::cli::arguments::record_filter::RecordFilter;
 use crate::cli::arguments::selection::StoreArgs;
 use crate::cli::console::{Exit, output};
@@ -67,11 +67,7 @@ impl ListArgs {
         };
         let all = Table { store: &store, listing: &listing, records };
         if self.json {
-            output::print_json(&Document {
-                records: Records { table: &all, all: self.all },
-                schema: 1,
-                store: store.directory().display().to_string(),
-            })?;
+            output::write_to(None, |out| all.document(out, self.all))?;
         } else if self.csv {
             output::write_to(None, |out| all.csv(out))?;
         } else if self.verify && damaged.is_empty() && read > 0 {
@@ -115,6 +111,8 @@ fn sound(records: usize) -> String {
 
 /// Records that a thread examines at once.
 const TAKEN: usize = 64;
+/// Records whose texts a thread makes at once.
+const PIECE: usize = 1024;
 
 /// The records that cannot be read to their end, with the reason. Several threads read.
 fn damaged(listing: &Listing, selected: &[usize]) -> Vec<Entry> {
@@ -154,11 +152,15 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn iter(self) -> impl Iterator<Item = Listed<'a>> {
-        (0..self.len()).map(move |k| match self {
+    fn at(self, k: usize) -> Listed<'a> {
+        match self {
             Shown::Selected(listing, positions) => listing.record(positions[k]),
             Shown::These(entries) => Listed::from(&entries[k]),
-        })
+        }
+    }
+
+    fn iter(self) -> impl Iterator<Item = Listed<'a>> {
+        (0..self.len()).map(move |k| self.at(k))
     }
 }
 
@@ -168,28 +170,6 @@ struct Table<'a> {
     store: &'a Store,
     listing: &'a Listing,
     records: Shown<'a>,
-}
-
-/// What `--json` prints, with its fields in alphabetical order, as in all documents of the command.
-#[derive(serde::Serialize)]
-struct Document<'a> {
-    records: Records<'a>,
-    schema: u32,
-    store: String,
-}
-
-struct Records<'a> {
-    table: &'a Table<'a>,
-    all: bool,
-}
-
-impl serde::Serialize for Records<'_> {
-    fn serialize<S: serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.table.records.iter().map(|r| self.table.json(&r, self.all)))
-    }
 }
 
 /// A record in JSON, with its fields in alphabetical order.
@@ -237,64 +217,88 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The same columns as in JSON.
-    fn csv(&self, out: &mut dyn Write) -> Result<()> {
+    /// Writes the texts of all records in their order. Several threads make them, each from the position of a record.
+    fn write_records(
+        &self,
+        out: &mut dyn Write,
+        text: impl Fn(usize, &Listed<'a>) -> String + Sync,
+    ) -> std::io::Result<()> {
+        let (records, pieces) = (self.records, self.records.len().div_ceil(PIECE));
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let piece = |k: usize| {
+            let mut piece = String::with_capacity(PIECE * 128);
+            let some = k * PIECE..records.len().min((k + 1) * PIECE);
+            some.for_each(|position| piece.push_str(&text(position, &records.at(position))));
+            piece
+        };
+        in_order(threads, pieces, piece, |piece| out.write_all(piece.as_bytes()))
+    }
+
+    /// What `--json` prints, with its fields in alphabetical order, as in all documents of the command.
+    fn document(&self, out: &mut dyn Write, all: bool) -> Result<()> {
+        let store = self.store.directory().display().to_string();
+        let text = |position: usize, record: &Listed<'a>| {
+            // A record has only texts and numbers, for which serde_json has no error.
+            let record = serde_json::to_string_pretty(&self.json(record, all)).unwrap_or_default();
+            let comma = if position == 0 { "" } else { "," };
+            format!("{comma}\n    {}", record.replace('\n', "\n    "))
+        };
         let written = (|| {
-            writeln!(out, "key,program,tasks,recorded_at,file,size_bytes,verdict,problem")?;
-            for record in self.records.iter() {
-                let file = record.path();
-                let problem = record.problem.map(ToString::to_string).unwrap_or_default();
-                writeln!(
-                    out,
-                    "{},{},{},{},{},{},{},{}",
-                    quoted(record.key),
-                    quoted(record.program),
-                    record.tasks,
-                    record.recorded_at,
-                    quoted(&file.display().to_string()),
-                    record.size,
-                    self.verdict(&record).unwrap_or_default(),
-                    quoted(&problem),
-                )?;
-            }
-            Ok(())
+            write!(out, "{{\n  \"records\": [")?;
+            self.write_records(out, text)?;
+            let behind = if self.records.len() == 0 { "" } else { "\n  " };
+            writeln!(out, "{behind}],")?;
+            writeln!(out, "  \"schema\": 1,\n  \"store\": {}\n}}", json!(store))
         })();
         written.map_err(crate::formats::write_error)
+    }
+
+    /// The same columns as in JSON.
+    fn csv(&self, out: &mut dyn Write) -> Result<()> {
+        let text = |_, record: &Listed<'a>| {
+            let file = record.path();
+            let problem = record.problem.map(ToString::to_string).unwrap_or_default();
+            format!(
+                "{},{},{},{},{},{},{},{}\n",
+                quoted(record.key),
+                quoted(record.program),
+                record.tasks,
+                record.recorded_at,
+                quoted(&file.display().to_string()),
+                record.size,
+                self.verdict(record).unwrap_or_default(),
+                quoted(&problem),
+            )
+        };
+        let head = writeln!(out, "key,program,tasks,recorded_at,file,size_bytes,verdict,problem");
+        head.and_then(|()| self.write_records(out, text)).map_err(crate::formats::write_error)
     }
 
     fn table(&self, out: &mut dyn Write) -> Result<()> {
         let key = |record: &Listed<'_>| units::printable(record.key);
         let width = |record: Listed<'_>| key(&record).chars().count();
         let wide = self.records.iter().map(width).max().unwrap_or(0).max(3);
-        let written = (|| {
-            writeln!(
-                out,
-                "{:<wide$}  {:>7}  {:>9}  {:<20}  {:<14}  PROGRAM",
-                "KEY", "TASKS", "SIZE", "RECORDED", "CHECK"
-            )?;
-            for record in self.records.iter() {
-                let (key, size) = (key(&record), units::bytes(record.size));
-                match record.problem {
-                    None => writeln!(
-                        out,
-                        "{key:<wide$}  {:>7}  {size:>9}  {:<20}  {:<14}  {}",
-                        record.tasks,
-                        units::time(record.recorded_at),
-                        self.verdict(&record).unwrap_or("–"),
-                        units::printable(record.program)
-                    )?,
-                    Some(problem) => {
-                        writeln!(
-                            out,
-                            "{key:<wide$}  {:>7}  {size:>9}  unreadable: {problem}",
-                            "?"
-                        )?;
-                    }
+        let text = |_, record: &Listed<'a>| {
+            let (key, size) = (key(record), units::bytes(record.size));
+            match record.problem {
+                None => format!(
+                    "{key:<wide$}  {:>7}  {size:>9}  {:<20}  {:<14}  {}\n",
+                    record.tasks,
+                    units::time(record.recorded_at),
+                    self.verdict(record).unwrap_or("–"),
+                    units::printable(record.program)
+                ),
+                Some(problem) => {
+                    format!("{key:<wide$}  {:>7}  {size:>9}  unreadable: {problem}\n", "?")
                 }
             }
-            Ok(())
-        })();
-        written.map_err(crate::formats::write_error)
+        };
+        let head = writeln!(
+            out,
+            "{:<wide$}  {:>7}  {:>9}  {:<20}  {:<14}  PROGRAM",
+            "KEY", "TASKS", "SIZE", "RECORDED", "CHECK"
+        );
+        head.and_then(|()| self.write_records(out, text)).map_err(crate::formats::write_error)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::base::file;
 use crate::base::nouns::counted;
 use crate::bounds::{self, Certificate};
 use crate::cli::arguments::bound::{check_slots, in_words, most_on_a_slot};
-use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue, no_links, value_of};
+use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue, cost_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::{Exit, output};
 use crate::mapping::Objective;
@@ -70,10 +70,7 @@ impl Args {
             ));
         }
         let cost = match objective {
-            Objective::Mc | Objective::Time => {
-                let found = metrics::evaluate(&instance.matrix, topology, &mapping)?;
-                value_of(objective, &found).ok_or_else(|| no_links(objective, topology))?
-            }
+            Objective::Mc | Objective::Time => cost_of(objective, &instance, 1, &mapping)?,
             _ => ObjectiveValue::Whole(cost(&instance.matrix, topology, &mapping, objective)),
         };
         let proved = bounds::proved(&certificate, &instance.matrix, topology, &instance.slots)

@@ -4,6 +4,7 @@
 //! preset has all answers of the weaker ones, and the best of them is never worse.
 
 use super::candidate::Candidate;
+use super::few_loads;
 use super::few_tasks::{Found, best_of_all};
 use super::generators::Candidates;
 use super::inside_nodes;
@@ -16,16 +17,15 @@ use crate::mapping::papers::umpa_congestion;
 use crate::mapping::refinement::{FewTasks, TABU_PLACES};
 use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 
-/// The best of all answers for a problem. `None` if there is none.
-pub(super) fn answers(problem: &Problem<'_>, budget: &Budget) -> Option<Outcome> {
+/// Gives all answers for a problem to its judge.
+pub(super) fn answers(problem: &Problem<'_>, budget: &Budget, best: &mut Judge<'_, '_>) {
     let mut prepared = Prepared::by(budget.threads(), problem);
-    let mut best = Judge::within(problem, budget);
-    let optimal = of_presets(&prepared, &mut best, budget);
+    let optimal = of_presets(&prepared, best, budget);
     if (optimal && is_sum(problem.objective()))
         || problem.preset() != Preset::Strong
         || !budget.uses_all()
     {
-        return best.answer();
+        return;
     }
     // The user gives time, so the search goes on with other random numbers: in turn from the best answer and anew.
     for round in 1u64.. {
@@ -54,7 +54,6 @@ pub(super) fn answers(problem: &Problem<'_>, budget: &Budget) -> Option<Outcome>
         let lowered = by_own_search(&prepared, Preset::Strong, &again, budget);
         lowered.into_iter().chain([again]).for_each(|answer| best.take(answer));
     }
-    best.answer()
 }
 
 /// Gives the answers of all presets up to that of the problem to the judge. True if one of them is optimal in hops.
@@ -88,6 +87,11 @@ fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Bu
         found.into_iter().for_each(|answer| best.take(answer));
         if !budget.expired() {
             by_paper(problem, preset, budget).into_iter().for_each(|answer| best.take(answer));
+        }
+        if let Some(known) = best.value()
+            && let Some(place_of) = few_loads::better(problem, preset, known, budget)
+        {
+            best.take(Outcome::new(problem, place_of).with("chosen", "branch and bound"));
         }
         if preset == Preset::Fast {
             from_given_order(prepared, budget).into_iter().for_each(|answer| best.take(answer));
@@ -166,13 +170,17 @@ fn is_sum(objective: Objective) -> bool {
     matches!(objective, Objective::HopBytes | Objective::SumCom | Objective::TotalHops)
 }
 
-/// The answers of the objective's own searches, which start from the answer in hops.
+/// The answers of the objective's own searches, which start from the answer in hops. None after the time limit: to
+/// begin such a search, all loads are summed up.
 fn by_own_search(
     prepared: &Prepared<'_, '_>,
     preset: Preset,
     by_hops: &Outcome,
     budget: &Budget,
 ) -> Vec<Outcome> {
+    if budget.expired() {
+        return Vec::new();
+    }
     let problem = prepared.problem;
     let answer = |place_of, name| vec![Outcome::new(problem, place_of).with("chosen", name)];
     let start = by_hops.place_of_task.clone();
@@ -190,16 +198,24 @@ fn by_own_search(
                 inside_nodes::settle(problem, &mut place_of, budget);
                 answers.extend(answer(place_of, name));
             };
-            if let Some(place_of) = lower_links(prepared, preset, start.clone(), budget) {
+            if !choose_hop_by_hop(problem)
+                && let Some(place_of) = lower_links(prepared, preset, start.clone(), budget)
+            {
                 add(place_of, "most loaded link lowered");
             }
-            for place_of in lower_times(prepared, preset, start, budget) {
-                add(place_of, "times of links lowered");
+            if !budget.expired() {
+                let lowered = lower_times(prepared, preset, start, budget);
+                lowered.into_iter().for_each(|place_of| add(place_of, "times of links lowered"));
             }
             answers
         }
         Objective::TotalHops | Objective::HopBytes | Objective::SumCom => Vec::new(),
     }
+}
+
+/// True if messages choose hop by hop. There, the loads of fixed routes say little about the time.
+fn choose_hop_by_hop(problem: &Problem<'_>) -> bool {
+    problem.topology().network().is_some_and(|network| network.routing().chooses())
 }
 
 /// The answer of the UMPA paper's refinement for objectives of links. Its groups depend on the preset.
@@ -211,6 +227,7 @@ fn by_paper(problem: &Problem<'_>, preset: Preset, budget: &Budget) -> Option<Ou
     }
     let (answer, name) = match problem.objective() {
         Objective::Mmc => (umpa_congestion::by_messages(problem, budget), "umpa-mmc"),
+        Objective::Time if choose_hop_by_hop(problem) => return None,
         Objective::Mc | Objective::Time => (umpa_congestion::by_bytes(problem, budget), "umpa-mc"),
         _ => return None,
     };

@@ -29,19 +29,19 @@ impl Mapper for Auto {
         if problem.tasks() < 2 || problem.graph().edges() == 0 {
             return Ok(given());
         }
-        let found = answers(problem, budget);
-        let mut best = Judge::new(problem);
-        let by_bytes = matches!(problem.objective(), Objective::HopBytes | Objective::SumCom);
-        match &found {
+        let mut best = Judge::new(problem, budget);
+        if matches!(problem.objective(), Objective::HopBytes | Objective::SumCom) {
+            answers(problem, budget, &mut best);
             // On large problems, an evaluation takes many accesses to memory.
-            Some(found) if by_bytes => {
-                Outcome::within(problem, problem.identity_places(), found.hop_bytes)
-                    .into_iter()
-                    .for_each(|given| best.take(given.with("chosen", "given order")));
-            }
-            _ => best.take(given()),
+            let least = best.best().map_or(u128::MAX, |found| found.hop_bytes);
+            Outcome::within(problem, problem.identity_places(), least)
+                .into_iter()
+                .for_each(|given| best.prefer(given.with("chosen", "given order")));
+        } else {
+            best.take(given());
+            // To judge the answer takes about as long. The search leaves time for it.
+            answers(problem, &budget.reserving(best.longest()), &mut best);
         }
-        found.into_iter().for_each(|answer| best.take(answer));
         Ok(best.answer().unwrap_or_else(|| Outcome::new(problem, problem.identity_places())))
     }
 }

@@ -170,9 +170,18 @@ mod tests {
     use crate::mapping::portfolio::Effort;
     use crate::mapping::portfolio::answers::answers;
     use crate::mapping::portfolio::effort::Metric;
+    use crate::mapping::portfolio::judge::Judge;
     use crate::matrix::{Graph, synthetic::pattern};
     use crate::metrics::hop_bytes;
     use crate::topology::parse;
+
+    /// The best answer for a problem, without the given order.
+    fn best_of(problem: &Problem<'_>) -> crate::mapping::Outcome {
+        let budget = Budget::unlimited();
+        let mut judge = Judge::new(problem, &budget);
+        answers(problem, &budget, &mut judge);
+        judge.answer().unwrap()
+    }
 
     /// The cost of clusters in blocks, before any other local search.
     fn by_clusters(text: &str, machine: &str) -> Option<i128> {
@@ -192,7 +201,7 @@ mod tests {
             (parse("torus:32x32").unwrap(), pattern("spmv:1024,shuffle=1").unwrap());
         let problem = Problem::builder(&graph, topology.as_ref());
         let problem = problem.preset(Preset::Fast).build().unwrap();
-        let found = answers(&problem, &Budget::unlimited()).unwrap();
+        let found = best_of(&problem);
         let slots: Vec<usize> = found.place_of_task.iter().map(|&slot| slot as usize).collect();
         let cost = hop_bytes(&graph, topology.as_ref(), &slots);
         // With the bisection of tasks and machine together, preset `fast` found 282 336.
@@ -227,7 +236,7 @@ mod tests {
             let mapped = |graph: &Graph| -> Vec<usize> {
                 let problem = Problem::builder(graph, topology.as_ref());
                 let problem = problem.preset(Preset::Fast).build().unwrap();
-                let found = answers(&problem, &Budget::unlimited()).unwrap();
+                let found = best_of(&problem);
                 found.place_of_task.iter().map(|&slot| slot as usize).collect()
             };
             let cost = |slots: &[usize]| hop_bytes(&irregular, topology.as_ref(), slots) as f64;
@@ -254,7 +263,7 @@ mod tests {
             let graph = pattern(&format!("{text},shuffle=1")).unwrap();
             let problem = Problem::builder(&graph, topology.as_ref());
             let problem = problem.preset(Preset::Fast).build().unwrap();
-            let found = answers(&problem, &Budget::unlimited()).unwrap();
+            let found = best_of(&problem);
             let slots: Vec<usize> = found.place_of_task.iter().map(|&slot| slot as usize).collect();
             let given: Vec<usize> = (0..slots.len()).collect();
             let (ours, theirs) = (

@@ -6,6 +6,7 @@ mod box_cuts;
 mod candidate;
 mod coupled_boxes;
 mod effort;
+mod few_loads;
 mod few_tasks;
 mod generator;
 mod generators;

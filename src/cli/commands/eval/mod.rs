@@ -5,7 +5,7 @@ mod noise;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::nouns::counted;
 use crate::cli::arguments::bound::{BoundArgs, in_words, lower_bound};
-use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue, no_links, value_of};
+use crate::cli::arguments::instance::{InstanceArgs, ObjectiveValue, cost_of, no_links, value_of};
 use crate::cli::arguments::number_file;
 use crate::cli::console::{Exit, output};
 use crate::mapping::Objective;
@@ -85,6 +85,11 @@ impl Args {
             return self.study.execute(&instance, objective, self.json);
         }
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let wants_bound = self.lower.wanted(objective)?;
+        if self.objective.is_some() && !self.json && !wants_bound {
+            output::print(&format!("{}\n", cost_of(objective, &instance, threads, &mapping)?))?;
+            return Ok(Exit::Done);
+        }
         let evaluation = metrics::evaluate_by(threads, &instance.matrix, topology, &mapping)?;
         let certificate = self.lower.find(&instance, &mapping, objective)?;
         if self.json {

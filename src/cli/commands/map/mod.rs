@@ -4,8 +4,9 @@ mod summary;
 
 use crate::base::clock;
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::threads::in_order;
 use crate::cli::arguments::bound::{BoundArgs, in_words, lower_bound};
-use crate::cli::arguments::instance::{Instance, InstanceArgs, ObjectiveValue, no_links, value_of};
+use crate::cli::arguments::instance::{Instance, InstanceArgs, ObjectiveValue, cost_of, no_links};
 use crate::cli::arguments::number_file;
 use crate::cli::console::progress::metered;
 use crate::cli::console::{Exit, output};
@@ -13,7 +14,6 @@ use crate::decide::ChosenAim;
 use crate::mapping::{self, Balanced, Basis, Budget, Loads, Mapper, Objective, Outcome};
 use crate::mapping::{Preset, Previous, Problem, ProblemBuilder};
 use crate::matrix::Graph;
-use crate::metrics;
 use crate::options::{self, Aim};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -210,11 +210,8 @@ impl Args {
             problem.check(&solution.slot_of_task)?;
             identity = problem.slots_of(&problem.identity_places());
         }
-        let cost = |slots: &[usize]| -> Result<ObjectiveValue> {
-            let (matrix, topology) = (&instance.matrix, instance.topology.as_ref());
-            let e = metrics::evaluate_by(budget.threads(), matrix, topology, slots)?;
-            value_of(objective, &e).ok_or_else(|| no_links(objective, instance.topology.as_ref()))
-        };
+        let mappings = [&solution.slot_of_task[..], &identity];
+        let [cost, identity_cost] = costs(objective, &instance, budget.threads(), mappings)?;
         let certificate = self.lower.find(&instance, &solution.slot_of_task, objective)?;
         let summary = MappingSummary {
             schema: 1,
@@ -224,8 +221,8 @@ impl Args {
             slots: instance.slots.len(),
             objective: objective.name(),
             objective_chosen: chosen.map(|aim| aim.sentence()),
-            cost: cost(&solution.slot_of_task)?,
-            identity_cost: cost(&identity)?,
+            cost,
+            identity_cost,
             seconds: seconds.as_secs_f64(),
             cpu_seconds: cpu_seconds.as_secs_f64(),
             peak_rss_bytes: clock::peak_memory(),
@@ -385,6 +382,20 @@ impl Args {
         let below = |k: usize| (k as f64 * factor + 1e-9).floor() as u64;
         Ok(Some((0..slots).map(|k| (below(k + 1) - below(k)).min(even) as u32).collect()))
     }
+}
+
+/// The costs of two mappings. Where one of them may take long, two threads compute them at the same time.
+fn costs(
+    objective: Objective,
+    instance: &Instance,
+    threads: usize,
+    mappings: [&[usize]; 2],
+) -> Result<[ObjectiveValue; 2]> {
+    let mut costs = [ObjectiveValue::Whole(0); 2];
+    let at_once = if instance.topology.as_tree().is_some() { 1 } else { threads };
+    let cost = |k: usize| (k, cost_of(objective, instance, threads, mappings[k]));
+    in_order(at_once, mappings.len(), cost, |(k, cost)| cost.map(|cost| costs[k] = cost))?;
+    Ok(costs)
 }
 
 /// The pairs of task and slot in a list such as `0=0,3=17`.
