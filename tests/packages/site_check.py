@@ -1,8 +1,8 @@
 """The files with which a site switches rankweave on for everybody, and the bounds of the stores, in a system with users.
 
 The .deb is installed in a copy of Debian 12, with accounts of users and of a service. First, each shell reads the file of the
-site as each of them, with what a user may have in the environment. Then users log in and launch an MPI program. At last, the
-epilog keeps the store of a user within bounds.
+site as each of them, with what a user may have in the environment. Then users log in and launch an MPI program, once with Open MPI
+and once with MPICH. At last, the epilog keeps the store of a user within bounds.
 """
 
 # The shells that read rankweave.sh, and those that read rankweave.csh.
@@ -109,7 +109,13 @@ EXPECTED = {
     "no permission": "",
 }
 
-# Users log in, and launch a program. `records USER` prints how many records the store of a user has.
+# The compiler of each MPI library, and the launch of a program.
+MPIS = {"Open MPI": ("mpicc.openmpi", "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0 mpirun.openmpi "
+                                      "-n 4 app"),
+        "MPICH": ("mpicc.mpich", "mpiexec.mpich -n 4 app")}
+
+# Users log in, and launch a program: $compiler compiles it, $launch is the launch. `records USER` prints how many records the store
+# of a user has.
 LOGIN = r"""
 cp $site/rankweave.sh $site/rankweave.csh /etc/profile.d
 sed -i 's|_shortest\( *=\( *\)\)60|_shortest\1off|; s|_jobs_only\( *= *\)yes|_jobs_only\1no|' /etc/profile.d/rankweave.*sh
@@ -117,8 +123,7 @@ echo 'source /etc/profile.d/rankweave.csh' >>/etc/csh.login
 cat >/tmp/app.c <<'TEXT'
 $program
 TEXT
-mpicc -o /usr/local/bin/app /tmp/app.c
-launch='OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_base_warn_component_unused=0 mpirun -n 4 app'
+$compiler -o /usr/local/bin/app /tmp/app.c
 records() { ls /home/$1/.local/share/rankweave 2>/dev/null | grep -c 'rkw$' || true; }
 for user in ann bob cat; do
     echo "login of $user: $(su - $user -c "env $launch" 2>&1 | tr '\n' ' ')records $(records $user)"
@@ -168,9 +173,16 @@ def check(verdicts, debian, packages, program):
                  if cases.get(shell, {}).get(name) != said]
         verdicts.check(f"{shell} reads the file of the site ({len(expected)} cases)", not wrong,
                        "\n".join(wrong) + ("\n" + text if shell not in cases else ""))
+    for mpi, (compiler, launch) in MPIS.items():
+        users(verdicts, debian, packages, program, (mpi, f"compiler={compiler} launch='{launch}'\n"))
+
+
+def users(verdicts, debian, packages, program, mpi):
+    """The launches of users with one MPI library: its name, and what sets the variables of LOGIN."""
+    name_of_mpi, variables = mpi
     outcome = debian.run(packages, PREPARE + EACH_SHELL.partition("cp /tmp/")[0] + "mkdir -p /home/bob/.config\n"
                          "touch /home/bob/.config/rankweave.off\nchown -R bob /home/bob/.config\n"
-                         + LOGIN.replace("$program\n", program) + BOUNDS)
+                         + variables + LOGIN.replace("$program\n", program) + BOUNDS)
     text = outcome.stdout + outcome.stderr
     for name, line in [
             ("a user who logs in is recorded, without a word", "login of ann: sum 6 records 1"),
@@ -186,4 +198,4 @@ def check(verdicts, debian, packages, program):
             ("the epilog leaves the store of a group alone", "epilog with a store of a group: code 0 records 1 0"),
             ("the epilog works with the rights of the user", "owners 0"),
             ("the epilog makes no store", "no store: code 0 0")]:
-        verdicts.check(f"site: {name}", line in outcome.stdout.splitlines(), text)
+        verdicts.check(f"site, {name_of_mpi}: {name}", line in outcome.stdout.splitlines(), text)

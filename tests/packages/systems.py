@@ -10,10 +10,11 @@ import re
 import subprocess
 
 # What a system needs to compile and run an MPI program, the program that its users load modules with, and the program that
-# installs an .rpm. EasyBuild needs Python, and the files of the site are read by several shells (site.py).
+# installs an .rpm. EasyBuild needs Python. The files of the site are read by several shells, and its users also have MPICH
+# (site_check.py); the commands without ending stay those of Open MPI.
 PACKAGES = ["gcc", "libc6-dev", "openmpi-bin", "libopenmpi-dev"]
 RELEASES = {"bullseye": ["environment-modules", "rpm"],
-            "bookworm": ["lmod", "python3", "file", "rpm", "dnf", "tcsh", "csh", "zsh", "ksh93u+m", "mksh"]}
+            "bookworm": ["lmod", "python3", "file", "rpm", "dnf", "tcsh", "csh", "zsh", "ksh93u+m", "mksh", "mpich", "libmpich-dev"]}
 DONE = ".rankweave-packages"
 
 # With these, Open MPI starts as root, and with more ranks than cores.
