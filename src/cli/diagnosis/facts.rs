@@ -32,9 +32,10 @@ impl Diagnosed {
 }
 
 /// Why it is not known whether a program calls MPI, by the code of the finding.
-const DOUBTS: [(&str, &str); 4] = [
+const DOUBTS: [(&str, &str); 5] = [
     ("no-mpi-calls", "the program calls no function of MPI itself"),
     ("script", "what the script starts is not known"),
+    ("container-given", "what the container starts is not known"),
     ("program-unreadable", "the program cannot be read"),
     ("mpi-unknown-yet", "the program loads an MPI library while it runs, if at all"),
 ];

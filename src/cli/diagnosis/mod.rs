@@ -7,6 +7,7 @@
 mod alone;
 mod bindings;
 mod checks;
+mod container;
 mod examination;
 mod facts;
 mod finding;

@@ -2,6 +2,7 @@
 //! MPI.
 
 use super::alone;
+use super::container;
 use super::facts::{Diagnosed, Diagnosis};
 use super::finding::{Finding, Severity, note, problem, warning};
 use super::sanitizer;
@@ -34,7 +35,7 @@ pub(in crate::cli) fn check(program: &mut Diagnosed, diagnosis: &Diagnosis) {
     match &program.started.program {
         Program::Binary(image) => binary(program, image, diagnosis, &mut found),
         Program::Script { text } => script(program, text, &mut found),
-        Program::Container(name) => found.push(container(name, diagnosis)),
+        Program::Container(name) => found.push(container::finding(name, program, diagnosis)),
         Program::Strange(path) => {
             let text = format!("{} is neither a program nor a script", path.display());
             found.push(problem("not-a-program", text));
@@ -273,29 +274,6 @@ fn script(program: &Diagnosed, text: &str, found: &mut Vec<Finding>) {
     let text = format!("'{name}' is a script; what it starts is not known without running it");
     let advice = "run 'rankweave doctor' with the program that the script starts";
     found.push(warning("script", text).advise(advice));
-}
-
-fn container(name: &str, diagnosis: &Diagnosis) -> Finding {
-    let library = diagnosis.library.as_ref().map(|l| l.0.display().to_string());
-    let library = library.unwrap_or_else(|| "librankweave.so".into());
-    let directory = Path::new(&library).parent().unwrap_or(Path::new("/")).display().to_string();
-    let advice = match name {
-        "apptainer" | "singularity" => format!(
-            "use {name} exec --bind {directory} --env LD_PRELOAD={library} …, without --cleanenv, so that \
-             the other variables are passed on"
-        ),
-        "docker" | "podman" | "podman-hpc" => format!(
-            "use {name} run --env-host (podman) or --env for each RANKWEAVE_ variable, --env \
-             LD_PRELOAD={library}, --volume {directory}:{directory}"
-        ),
-        "enroot" => format!("use enroot start --mount {directory}:{directory} --env LD_PRELOAD …"),
-        _ => format!("make {directory} visible inside and pass LD_PRELOAD={library} on"),
-    };
-    let text = format!(
-        "{name} runs the program in a container: the library has to be visible inside under \
-         the same path, and LD_PRELOAD has to be passed on"
-    );
-    problem("container", text).advise(advice)
 }
 
 /// Checks the MPI library of the program: its family, and whether the launcher belongs to it. `how` says

@@ -290,6 +290,9 @@ fn ways_on_which_the_library_is_lost() {
     for runtime in ["apptainer", "singularity", "docker", "podman", "enroot"] {
         bench.fails(&format!("{run} {runtime} exec image ./app"), "container");
     }
+    let given = "podman run --env-host -v /:/ image ./app";
+    bench.works(&format!("{run} {given}"), &["container-given"]);
+    bench.fails(&format!("{run} {}", given.replace("--env-host ", "")), "container");
     bench.script("wrap", "#!/bin/sh\n# unset LD_PRELOAD\nexec \"$@\"\n");
     bench.works(&format!("{run} ./wrap ./app"), &["script"]);
     bench.script("clear", "#!/bin/sh\nunset LD_PRELOAD\nexec \"$@\"\n");
