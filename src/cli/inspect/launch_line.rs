@@ -192,6 +192,9 @@ mod tests {
         assert_eq!(launch.parts[1].ranks, Some(1));
         assert!(!launch.hosts);
         assert_eq!(programs(h, "mpiexec -prepend-rank -bind-to core:2 -f hosts ./a 1"), ["./a 1"]);
+        for bare in ["-pmi-port", "-skip-launch-node"] {
+            assert_eq!(programs(h, &format!("mpiexec {bare} -n 2 ./a")), ["./a"], "{bare}");
+        }
     }
 
     #[test]

@@ -16,8 +16,8 @@ const OPEN_MPI_TWO: &str = "mca gmca omca pmca prtemca pmixmca gomca gpmixmca gp
 const HYDRA: &str = "n np f hosts host hostfile machinefile machine configfile wdir dir path arch ppn \
     perhost launcher bootstrap launcher-exec bootstrap-exec rmk bind-to binding map-by membind \
     genvlist envlist iface outfile-pattern errfile-pattern prepend-pattern usize order-nodes rankmap \
-    gpus-per-proc nameserver localhost umask pmi-port s tmpdir ckpoint-interval ckpoint-prefix \
-    ckpoint-num ckpointlib demux topolib timeout gpath gwdir grr pmi-args skip-launch-node \
+    gpus-per-proc nameserver localhost umask s tmpdir ckpoint-interval ckpoint-prefix \
+    ckpoint-num ckpointlib demux topolib timeout gpath gwdir grr pmi-args \
     gpu-subdevs-per-proc exitcodes-file";
 
 /// Options of Slurm with a value behind `=` or in the next word.
