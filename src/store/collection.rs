@@ -4,11 +4,13 @@ use super::Store;
 use super::access::{unreadable, unwritable};
 use super::entry::Entry;
 use super::file_name::ENDING;
+use super::footprint::bytes_of_runs;
 use super::leftovers::{is_older, is_stale};
 use super::others::check_folder;
 use super::spill;
 use crate::base::error::{Error, Result};
 use crate::base::file::is_own;
+use std::collections::HashSet;
 use std::fs;
 use std::time::Duration;
 
@@ -20,10 +22,14 @@ const DAYS_OF_WAITING: u64 = 30;
 pub struct Collected {
     /// Records.
     pub records: usize,
-    /// Their bytes.
+    /// The bytes of their files.
     pub bytes: u64,
+    /// The bytes of what went with them: their other records and their kept orders.
+    pub bytes_beside: u64,
     /// Leftovers, rank orders of records that are no longer there, and parts of jobs that waited too long.
     pub leftovers: usize,
+    /// Their bytes, without those that are in `bytes_beside`.
+    pub leftover_bytes: u64,
     /// Why records could not be removed, one for each of them.
     pub errors: Vec<Error>,
 }
@@ -32,7 +38,7 @@ impl Store {
     /// Removes the records of these entries with their orders and other records, and leftovers: what an interrupted
     /// write left more than a day ago, rank orders of keys that have no record, and parts of jobs that have waited for
     /// 30 days. With `only_count`, nothing is removed, and the orders of the records that would be removed are not
-    /// counted.
+    /// among the leftovers. The bytes are the same with and without it.
     ///
     /// A record that was replaced since it was listed stays. Other records of a key whose record is missing stay: the
     /// record may have been moved aside because it was damaged. The folder of orders is read once, and not once for each
@@ -41,19 +47,24 @@ impl Store {
     /// Errors: the store cannot be read. A record that cannot be removed is among [`Collected::errors`].
     pub fn collect(&self, entries: &[Entry], only_count: bool) -> Result<Collected> {
         let mut done = Collected::default();
+        // The names of the records that go, without ending.
+        let mut gone = HashSet::new();
         for entry in entries {
             match self.take_away(entry, only_count) {
-                Ok(true) => {
+                Ok(Some(beside)) => {
                     done.records += 1;
                     done.bytes += entry.size;
+                    done.bytes_beside += beside;
+                    gone.insert(stem_of(entry).to_string());
                 }
-                Ok(false) => {}
+                Ok(None) => {}
                 Err(error) => done.errors.push(error),
             }
         }
         let remove = |file: &fs::DirEntry| {
-            let is_ours = is_own(&file.path());
-            is_ours && (only_count || fs::remove_file(file.path()).is_ok())
+            let size = file.metadata().map_or(0, |meta| meta.len());
+            let goes = is_own(&file.path()) && (only_count || fs::remove_file(file.path()).is_ok());
+            goes.then_some(size)
         };
         let failed = |e: std::io::Error| unreadable("cannot read the store", self.directory(), &e);
         let files = match fs::read_dir(self.directory()) {
@@ -64,15 +75,25 @@ impl Store {
             let name = file.file_name();
             let Some(name) = name.to_str() else { continue };
             let is_temporary = name.starts_with('.') && name.ends_with(".tmp");
-            done.leftovers += usize::from(is_temporary && is_stale(&file) && remove(&file));
+            if is_temporary && is_stale(&file) {
+                done.leftover(remove(&file));
+            }
         }
         let orders = self.directory().join(super::kept_orders::FOLDER);
         let files = check_folder(&orders).ok().and_then(|()| fs::read_dir(&orders).ok());
         for file in files.into_iter().flatten().flatten() {
             let name = file.file_name();
-            let stem = name.to_str().and_then(super::kept_orders::stem_of);
-            let is_orphan = stem.is_some_and(|stem| !self.has_record(stem));
-            done.leftovers += usize::from(is_orphan && remove(&file));
+            let Some(stem) = name.to_str().and_then(super::kept_orders::stem_of) else { continue };
+            match gone.contains(stem) {
+                true if only_count => done.bytes_beside += remove(&file).unwrap_or(0),
+                true if !self.has_record(stem) => {
+                    let removed = remove(&file);
+                    done.leftovers += usize::from(removed.is_some());
+                    done.bytes_beside += removed.unwrap_or(0);
+                }
+                false if !self.has_record(stem) => done.leftover(remove(&file)),
+                _ => {}
+            }
         }
         let waiting = spill::Waiting::of(self).directory().to_path_buf();
         let files = check_folder(&waiting).ok().and_then(|()| fs::read_dir(&waiting).ok());
@@ -82,25 +103,28 @@ impl Store {
                 true => is_older(&file, Duration::from_secs(DAYS_OF_WAITING * 86_400)),
                 false => is_stale(&file),
             };
-            done.leftovers += usize::from(is_old && remove(&file));
+            if is_old {
+                done.leftover(remove(&file));
+            }
         }
         Ok(done)
     }
 
-    /// Removes the record of an entry. `false` if it is not there any more, or is another one.
-    fn take_away(&self, entry: &Entry, only_count: bool) -> Result<bool> {
-        let stem = entry.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let now = Entry::of(entry.path.clone(), stem);
+    /// Removes the record of an entry with its other records, and gives the bytes of these. `None` if it is not there any
+    /// more, or is another one.
+    fn take_away(&self, entry: &Entry, only_count: bool) -> Result<Option<u64>> {
+        let now = Entry::of(entry.path.clone(), stem_of(entry));
         if now.problem.is_some() || now.recorded_at != entry.recorded_at {
-            return Ok(false);
+            return Ok(None);
         }
+        let beside = bytes_of_runs(&entry.path);
         if only_count {
-            return Ok(true);
+            return Ok(Some(beside));
         }
         let failed = |e| unwritable("cannot remove the record", &entry.path, &e);
         fs::remove_file(&entry.path).map_err(failed)?;
         self.forget_runs(&entry.path);
-        Ok(true)
+        Ok(Some(beside.saturating_sub(bytes_of_runs(&entry.path))))
     }
 
     fn has_record(&self, stem: &str) -> bool {
@@ -108,11 +132,66 @@ impl Store {
     }
 }
 
+impl Collected {
+    /// All bytes that were removed.
+    pub fn all_bytes(&self) -> u64 {
+        self.bytes + self.bytes_beside + self.leftover_bytes
+    }
+
+    /// Counts a leftover that had so many bytes, if it was removed.
+    fn leftover(&mut self, removed: Option<u64>) {
+        self.leftovers += usize::from(removed.is_some());
+        self.leftover_bytes += removed.unwrap_or(0);
+    }
+}
+
+/// The name of the file of an entry, without ending.
+fn stem_of(entry: &Entry) -> &str {
+    entry.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::matrix::{CommMatrix, SparseMatrix};
     use crate::store::{KeptOrder, Record};
+
+    #[test]
+    fn all_bytes_that_go_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path());
+        for key in ["a", "b"] {
+            let matrix = CommMatrix::from_point_to_point(SparseMatrix::from_entries(2, &[]));
+            store.save(&Record { recorded_at: 1, ..Record::of_matrix(key, matrix) }).unwrap();
+            let order = KeptOrder { tasks: 2, process_of_task: vec![1, 0], ..KeptOrder::default() };
+            store.keep_order(key, &order).unwrap();
+        }
+        let runs = dir.path().join("a.runs");
+        fs::create_dir_all(&runs).unwrap();
+        fs::write(runs.join("other"), [0; 100]).unwrap();
+        let same = runs.join("same");
+        fs::hard_link(store.path_of("a"), same).unwrap();
+        // The record of another order is not there any more.
+        fs::remove_file(store.path_of("b")).unwrap();
+        let _ = fs::remove_dir_all(dir.path().join("b.runs"));
+        let sizes: Vec<u64> = fs::read_dir(dir.path().join("orders"))
+            .unwrap()
+            .map(|file| file.unwrap().metadata().unwrap().len())
+            .collect();
+        let mut all = 0;
+        for only_count in [true, false] {
+            let entries = store.list().unwrap();
+            let done = store.collect(&entries, only_count).unwrap();
+            assert_eq!((done.records, done.leftovers), (1, if only_count { 1 } else { 2 }));
+            assert_eq!(done.bytes, entries[0].size);
+            assert_eq!(done.bytes_beside, 100 + sizes[0]);
+            assert_eq!(done.leftover_bytes, sizes[1]);
+            assert!(all == 0 || all == done.bytes + done.bytes_beside + done.leftover_bytes);
+            all = done.bytes + done.bytes_beside + done.leftover_bytes;
+        }
+        assert!(!runs.exists());
+        assert_eq!(fs::read_dir(dir.path().join("orders")).unwrap().count(), 0);
+    }
 
     #[test]
     fn what_belongs_to_a_record_goes_with_it() {

@@ -47,20 +47,29 @@ impl Footprints {
     pub fn beside(&self, record: &Path) -> u64 {
         let name = record.file_name().and_then(|name| name.to_str());
         let Some(stem) = name.and_then(|name| name.strip_suffix(ENDING)) else { return 0 };
-        let own = fs::symlink_metadata(record).ok().map(|meta| (meta.dev(), meta.ino()));
-        let size_of = |path: &Path| {
-            let meta = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
-            (Some((meta.dev(), meta.ino())) != own).then_some(meta.len())
-        };
         let orders = self.orders.get(stem).into_iter().flatten();
-        let mut sum: u64 = orders.filter_map(|path| size_of(path)).sum();
-        let folder = record.with_extension(runs::FOLDER);
-        if self.with_runs.contains(stem) && check_folder(&folder).is_ok() {
-            let files = fs::read_dir(&folder).into_iter().flatten().flatten();
-            sum += files.filter_map(|file| size_of(&file.path())).sum::<u64>();
-        }
-        sum
+        let orders: u64 = orders.filter_map(|path| file_of(path)).map(|meta| meta.len()).sum();
+        let runs = if self.with_runs.contains(stem) { bytes_of_runs(record) } else { 0 };
+        orders + runs
     }
+}
+
+/// The bytes of the other records of the record in this file. One that is the same file as the record counts nothing.
+pub(super) fn bytes_of_runs(record: &Path) -> u64 {
+    let folder = record.with_extension(runs::FOLDER);
+    if check_folder(&folder).is_err() {
+        return 0;
+    }
+    let place = |meta: &fs::Metadata| (meta.dev(), meta.ino());
+    let own = file_of(record).as_ref().map(place);
+    let files = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let files = files.filter_map(|file| file_of(&file.path()));
+    files.filter(|meta| Some(place(meta)) != own).map(|meta| meta.len()).sum()
+}
+
+/// What is known of a file; `None` if there is no such file.
+fn file_of(path: &Path) -> Option<fs::Metadata> {
+    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)
 }
 
 #[cfg(test)]

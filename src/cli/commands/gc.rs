@@ -22,6 +22,9 @@ Without a limit, only these are removed.
 
 A site can run this command once a day: a program whose record is removed is recorded anew at its next launch.
 
+With --json, removed_bytes are those of the files of the records, removed_bytes_beside those of what went with \
+them, and leftover_bytes those of the leftovers; freed_bytes is their sum.
+
 Exit codes: 0 something was removed, or would be; 1 nothing; 2 an error.";
 
 const EXAMPLES: &str = "\
@@ -90,7 +93,10 @@ impl Args {
                 "chosen": keys,
                 "removed_records": done.records,
                 "removed_bytes": done.bytes,
+                "removed_bytes_beside": done.bytes_beside,
                 "leftovers": done.leftovers,
+                "leftover_bytes": done.leftover_bytes,
+                "freed_bytes": done.all_bytes(),
                 "errors": done.errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
             }))?;
         } else {
@@ -145,7 +151,7 @@ impl Args {
         format!(
             "{done} {} ({}) and {} in {}",
             several(collected.records, "record"),
-            units::bytes(collected.bytes),
+            units::bytes(collected.bytes + collected.bytes_beside),
             several(collected.leftovers, "leftover"),
             store.directory().display()
         )

@@ -82,6 +82,10 @@ fn the_oldest_records_are_removed() {
     let json = place.ok(&["gc", "--most-records", "1", "--program", "lmp*", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["removed_records"], 1, "{json}");
+    let bytes = |name: &str| json[name].as_u64().unwrap();
+    let parts = ["removed_bytes", "removed_bytes_beside", "leftover_bytes"];
+    assert_eq!(bytes("freed_bytes"), parts.map(bytes).iter().sum::<u64>(), "{json}");
+    assert!(bytes("removed_bytes") > 0, "{json}");
     assert_eq!(place.ok(&["list", "--csv"]).lines().count(), 3);
 }
 
