@@ -1,6 +1,7 @@
 //! Enumerations whose values have names that users write.
 
 use super::error::{Error, ErrorKind};
+use super::nearest::one_of;
 
 /// Defines an enumeration, and the name of each value: `ALL`, `name`, and reading by name.
 macro_rules! named_enum {
@@ -42,6 +43,5 @@ pub(crate) use named_enum;
 
 /// The error for a name that does not exist; `names` are those that do.
 pub(crate) fn unknown(what: &str, name: &str, names: &[&str]) -> Error {
-    Error::new(ErrorKind::Usage, format!("unknown {what} '{name}'"))
-        .advise(format!("use one of {}", names.join(", ")))
+    Error::new(ErrorKind::Usage, format!("unknown {what} '{name}'")).advise(one_of(name, names))
 }

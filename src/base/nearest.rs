@@ -18,6 +18,15 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     known.into_iter().filter(is_like).min_by_key(|name| distance(name))
 }
 
+/// The advice for a name that is not among `names`: the one that is most like it, and all of them.
+pub(crate) fn one_of(name: &str, names: &[&str]) -> String {
+    let all = names.join(", ");
+    match nearest(&name.to_lowercase(), names.iter().copied()) {
+        Some(like) => format!("write '{like}', or use one of {all}"),
+        None => format!("use one of {all}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +41,7 @@ mod tests {
         assert_eq!(nearest("foo", ["fix", "fog"]), Some("fog"));
         assert_eq!(nearest("foo", ["fix", "of"]), None);
         assert_eq!(nearest("--topo", ["--mode", "--topology"]), Some("--topology"));
+        assert_eq!(one_of("Tours", &["tree", "torus"]), "write 'torus', or use one of tree, torus");
+        assert_eq!(one_of("ring", &["tree", "torus"]), "use one of tree, torus");
     }
 }

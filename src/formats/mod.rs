@@ -25,6 +25,7 @@ pub mod treematch;
 pub use source::{MAX_TASKS, Source};
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nearest::one_of;
 use crate::matrix::{CommMatrix, Kind, SparseMatrix, Traffic};
 use crate::store::Record;
 use std::io::Write;
@@ -164,7 +165,7 @@ pub fn by_name(name: &str) -> Result<&'static Format> {
     FORMATS.iter().find(|f| f.name == name).ok_or_else(|| {
         let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
         Error::new(ErrorKind::Usage, format!("unknown format '{name}'"))
-            .advise(format!("use one of {}", names.join(", ")))
+            .advise(one_of(name, &names))
     })
 }
 

@@ -38,5 +38,9 @@ mod tests {
             assert!(!mapper.source().is_empty());
         }
         assert_eq!(by_name("best").err().map(|e| e.kind()), Some(ErrorKind::Usage));
+        let misspelt = by_name("topomach").err().and_then(|e| e.advice().map(str::to_string));
+        assert!(
+            misspelt.is_some_and(|advice| advice.starts_with("write 'topomatch', or use one of"))
+        );
     }
 }

@@ -20,6 +20,7 @@ use super::program_patterns::{
     multipartition, wavefront,
 };
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nearest::one_of;
 use crate::base::permutation::identity;
 use crate::base::random::SplitMix64;
 use std::ops::Range;
@@ -193,9 +194,7 @@ fn one_pattern(
         "powerlaw" => one(true, "a number").map(|()| attachment(n, seed))?,
         _ => {
             let names: Vec<&str> = PATTERNS.iter().map(|p| p.0).collect();
-            return Err(
-                bad("unknown pattern".into()).advise(format!("use one of {}", names.join(", ")))
-            );
+            return Err(bad(format!("unknown pattern '{name}'")).advise(one_of(name, &names)));
         }
     };
     Ok(edges)
@@ -260,6 +259,13 @@ fn renumber(n: usize, edges: Edges, seed: u64) -> Edges {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelt_name_is_answered_with_the_nearest() {
+        let error = pattern("stencl:8x8").err().unwrap().to_string();
+        assert!(error.starts_with("unknown pattern 'stencl' (in pattern 'stencl:8x8')"), "{error}");
+        assert!(error.contains("try: write 'stencil', or use one of"), "{error}");
+    }
 
     #[test]
     fn sizes_and_degrees() {

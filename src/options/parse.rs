@@ -1,6 +1,7 @@
 //! Parsers of option values. Each error says what was expected; the caller adds the place of the value.
 
 use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::nearest::one_of;
 use std::time::Duration;
 
 /// The largest number of entries in a list, which is the largest number of tasks in a file. A range such as
@@ -13,12 +14,10 @@ fn wrong(what: String, advice: &str) -> Error {
 
 /// The index of a text in `choices`. Upper and lower case are the same.
 pub(super) fn choice(text: &str, choices: &[&str]) -> Result<usize> {
-    choices.iter().position(|c| c.eq_ignore_ascii_case(text)).ok_or_else(|| {
-        wrong(
-            format!("'{text}' is not a known value"),
-            &format!("use one of {}", choices.join(", ")),
-        )
-    })
+    choices
+        .iter()
+        .position(|c| c.eq_ignore_ascii_case(text))
+        .ok_or_else(|| wrong(format!("'{text}' is not a known value"), &one_of(text, choices)))
 }
 
 /// A whole number from 0.

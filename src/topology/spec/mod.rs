@@ -42,6 +42,7 @@ use infiniband::Dialect;
 
 use super::{DistanceMatrix, Topology, slots_of};
 use crate::base::file;
+use crate::base::nearest::{nearest, one_of};
 use crate::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -131,12 +132,18 @@ pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
     }
     let (name, description) = spec.split_once(':').unwrap_or((spec, ""));
     let Some((_, example, read)) = KINDS.iter().find(|kind| kind.0 == name) else {
-        let names = KINDS.map(|kind| kind.0);
-        return Err(Error::new(ErrorKind::Usage, format!("unknown topology '{name}'"))
-            .at(format!("topology {spec}"))
-            .advise(format!("use one of {}; such as {}", names.join(", "), KINDS[0].1)));
+        return Err(unknown_kind(name).at(format!("topology {spec}")));
     };
     read(description.trim()).map_err(|e| placed(e, spec, example))
+}
+
+/// The error for a kind that does not exist, with an example of the kind that is most like it.
+fn unknown_kind(name: &str) -> Error {
+    let names = KINDS.map(|kind| kind.0);
+    let like = nearest(&name.to_lowercase(), names);
+    let example = KINDS.iter().find(|kind| Some(kind.0) == like).unwrap_or(&KINDS[0]).1;
+    usage(format!("unknown topology '{name}'"))
+        .advise(format!("{}; such as {example}", one_of(name, &names)))
 }
 
 /// As [`parse`], for a caller that looks for certain hosts, as [`read_fabric_of`] does: they decide which part of a fabric
@@ -283,6 +290,8 @@ mod tests {
         for (spec, what) in [
             ("", "unknown topology ''"),
             ("ring:8", "fattree"),
+            ("tours:8x8", "try: write 'torus', or use one of tree,"),
+            ("Dragonfly+:8x8", "such as dragonfly:9x4x2"),
             ("tree:", "tree:2:16:32@1:10:100"),
             ("torus:0x4", "torus:16x16x16"),
             ("hwloc:/nonexistent.xml", "/nonexistent.xml"),
