@@ -127,11 +127,9 @@ mod tests {
                 let mut seen = Vec::new();
                 let make = |k: usize| {
                     // Some take longer than those behind them.
-                    std::thread::sleep(std::time::Duration::from_micros(if k % 7 == 0 {
-                        300
-                    } else {
-                        0
-                    }));
+                    if k.is_multiple_of(7) {
+                        std::thread::sleep(std::time::Duration::from_micros(300));
+                    }
                     k
                 };
                 let all = in_order(threads, count, make, |k| {

@@ -1,6 +1,7 @@
 //! Numbers, sizes and times as people read them.
 
 pub use crate::base::quantity::{bytes, seconds, whole_percent};
+use std::borrow::Cow;
 
 /// A whole number with groups of three digits: `1 234 567`.
 pub fn count(value: u64) -> String {
@@ -48,13 +49,22 @@ pub fn time(seconds: u64) -> String {
 
 /// A text of foreign origin for a terminal. Control characters become `?`.
 pub fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\t' => ' ',
-            c if c.is_control() => '?',
-            c => c,
-        })
-        .collect()
+    shown_text(text).into_owned()
+}
+
+/// [`printable`] without a copy where nothing has to be replaced.
+pub fn shown_text(text: &str) -> Cow<'_, str> {
+    // All control characters have a byte below the space, or one of these two.
+    let is_plain = |&byte: &u8| byte >= b' ' && byte != 0x7f && byte != 0xc2;
+    if text.as_bytes().iter().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| match c {
+        '\t' => ' ',
+        c if c.is_control() => '?',
+        c => c,
+    };
+    text.chars().map(shown).collect()
 }
 
 /// Ascending numbers as ranges, such as `0-3, 8`: at most `most` ranges, and `…` for the rest.
@@ -113,5 +123,7 @@ mod tests {
         }
         time(u64::MAX);
         assert_eq!(printable("a\x1b[31mb\n"), "a?[31mb?");
+        assert_eq!(printable("ä\t\u{85}\x7f©"), "ä ??©");
+        assert!(matches!(shown_text("zwölf"), Cow::Borrowed("zwölf")));
     }
 }

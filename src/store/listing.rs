@@ -214,6 +214,11 @@ impl Listing {
         Ok(Listing { directory, index, order, problems: heads.bad, verdicts, cost })
     }
 
+    /// Whether the store has any file with verdicts.
+    pub(super) fn has_any_verdicts(&self) -> bool {
+        !self.verdicts.is_empty()
+    }
+
     /// Whether the store has a file with verdicts whose name without ending is `stem`.
     pub(super) fn has_verdicts(&self, stem: &str) -> bool {
         self.verdicts.contains(stem)

@@ -125,6 +125,9 @@ impl Store {
 
     /// Whether a listing of the store has verdicts on a program, without a look at its file.
     pub fn may_have_verdicts(&self, listing: &Listing, program: &str) -> bool {
+        if !listing.has_any_verdicts() {
+            return false;
+        }
         let path = self.verdict_path(program);
         path.file_stem()
             .and_then(|stem| stem.to_str())

@@ -221,27 +221,28 @@ impl<'a> Table<'a> {
     fn write_records(
         &self,
         out: &mut dyn Write,
-        text: impl Fn(usize, &Listed<'a>) -> String + Sync,
+        text: impl Fn(usize, &Listed<'a>, &mut Vec<u8>) -> std::io::Result<()> + Sync,
     ) -> std::io::Result<()> {
         let (records, pieces) = (self.records, self.records.len().div_ceil(PIECE));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let piece = |k: usize| {
-            let mut piece = String::with_capacity(PIECE * 128);
-            let some = k * PIECE..records.len().min((k + 1) * PIECE);
-            some.for_each(|position| piece.push_str(&text(position, &records.at(position))));
-            piece
+            let mut piece = Vec::with_capacity(PIECE * 128);
+            let mut some = k * PIECE..records.len().min((k + 1) * PIECE);
+            let written = some.try_for_each(|at| text(at, &records.at(at), &mut piece));
+            written.map(|()| piece)
         };
-        in_order(threads, pieces, piece, |piece| out.write_all(piece.as_bytes()))
+        in_order(threads, pieces, piece, |piece| out.write_all(&piece?))
     }
 
     /// What `--json` prints, with its fields in alphabetical order, as in all documents of the command.
     fn document(&self, out: &mut dyn Write, all: bool) -> Result<()> {
         let store = self.store.directory().display().to_string();
-        let text = |position: usize, record: &Listed<'a>| {
-            // A record has only texts and numbers, for which serde_json has no error.
-            let record = serde_json::to_string_pretty(&self.json(record, all)).unwrap_or_default();
-            let comma = if position == 0 { "" } else { "," };
-            format!("{comma}\n    {}", record.replace('\n', "\n    "))
+        let text = |position: usize, record: &Listed<'a>, out: &mut Vec<u8>| {
+            let record = serde_json::to_string_pretty(&self.json(record, all))?;
+            out.extend_from_slice(if position == 0 { b"\n" } else { b",\n" });
+            record.lines().enumerate().try_for_each(|(k, line)| {
+                write!(out, "{}    {line}", if k == 0 { "" } else { "\n" })
+            })
         };
         let written = (|| {
             write!(out, "{{\n  \"records\": [")?;
@@ -255,11 +256,12 @@ impl<'a> Table<'a> {
 
     /// The same columns as in JSON.
     fn csv(&self, out: &mut dyn Write) -> Result<()> {
-        let text = |_, record: &Listed<'a>| {
+        let text = |_, record: &Listed<'a>, out: &mut Vec<u8>| {
             let file = record.path();
             let problem = record.problem.map(ToString::to_string).unwrap_or_default();
-            format!(
-                "{},{},{},{},{},{},{},{}\n",
+            writeln!(
+                out,
+                "{},{},{},{},{},{},{},{}",
                 quoted(record.key),
                 quoted(record.program),
                 record.tasks,
@@ -275,21 +277,21 @@ impl<'a> Table<'a> {
     }
 
     fn table(&self, out: &mut dyn Write) -> Result<()> {
-        let key = |record: &Listed<'_>| units::printable(record.key);
-        let width = |record: Listed<'_>| key(&record).chars().count();
+        let width = |record: Listed<'_>| units::shown_text(record.key).chars().count();
         let wide = self.records.iter().map(width).max().unwrap_or(0).max(3);
-        let text = |_, record: &Listed<'a>| {
-            let (key, size) = (key(record), units::bytes(record.size));
+        let text = |_, record: &Listed<'a>, out: &mut Vec<u8>| {
+            let (key, size) = (units::shown_text(record.key), units::bytes(record.size));
             match record.problem {
-                None => format!(
-                    "{key:<wide$}  {:>7}  {size:>9}  {:<20}  {:<14}  {}\n",
+                None => writeln!(
+                    out,
+                    "{key:<wide$}  {:>7}  {size:>9}  {:<20}  {:<14}  {}",
                     record.tasks,
                     units::time(record.recorded_at),
                     self.verdict(record).unwrap_or("–"),
-                    units::printable(record.program)
+                    units::shown_text(record.program)
                 ),
                 Some(problem) => {
-                    format!("{key:<wide$}  {:>7}  {size:>9}  unreadable: {problem}\n", "?")
+                    writeln!(out, "{key:<wide$}  {:>7}  {size:>9}  unreadable: {problem}", "?")
                 }
             }
         };
