@@ -45,7 +45,7 @@ $install || echo the installation failed
 echo "verify: $(rpm -V rankweave) $?"
 cd /usr && ls $places >/dev/null || echo files are missing
 library=/usr/lib64/rankweave/librankweave.so
-grep -q "^_rankweave_library=$library$" /usr/share/rankweave/site/rankweave.sh || echo wrong library in the file of the site
+grep -q "^_rankweave_library='$library'$" /usr/share/rankweave/site/rankweave.sh || echo wrong library in the file of the site
 """
 
 REMOVE = r"""
