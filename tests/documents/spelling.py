@@ -21,6 +21,7 @@ TOOLS = {
     # With this name, a block says that its launcher is Intel's (`needs: impi`).
     "impi": [stacks.IntelMpi.launcher, "-help"],
     "apptainer": ["apptainer", "exec", "--help"], "docker": ["docker", "run", "--help"],
+    "podman": ["podman", "run", "--help"], "ch-run": ["ch-run", "--help"],
 }
 # What an environment variable of rankweave looks like.
 VARIABLE = re.compile(r"\bRANKWEAVE_[A-Z_]+[A-Z]\b")
@@ -78,7 +79,7 @@ class Helps:
         self.texts = {}
         self.absent = set()
         self.environment = dict(os.environ, SLURM_CONF=os.path.join(folder, "slurm.conf"), OMPI_ALLOW_RUN_AS_ROOT="1",
-                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", USER=os.environ.get("USER", "ann"))
         with open(self.environment["SLURM_CONF"], "w", encoding="utf-8") as f:
             f.write(SLURM)
 
