@@ -9,6 +9,7 @@
 //! from its places alone. So there is no such search for the predicted time where messages choose their ways, or where
 //! a hash does.
 
+use crate::base::sorting::Arrange;
 use crate::mapping::evaluation::directed;
 use crate::mapping::{Budget, Objective, Preset, Problem};
 use crate::metrics::ends::{Ends, Sent};
@@ -226,7 +227,7 @@ impl<'a> Search<'a> {
                 branches.push((found, place));
             }
         }
-        branches.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+        branches.arrange_by(|a, b| a.0.0.total_cmp(&b.0.0));
         for ((largest, after), place) in branches {
             if largest >= self.most * LOWER || self.branches >= self.most_branches {
                 return;
