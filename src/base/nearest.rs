@@ -21,7 +21,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 fn likeness(word: &str, name: &str) -> Option<usize> {
     let is_near = |distance: usize| distance <= FARTHEST && 2 * distance < word.len().max(2);
     let distance = strsim::osa_distance(word, name);
-    let letters = word.chars().filter(|c| c.is_alphanumeric()).count();
+    let letters = word.chars().filter(|c| c.is_ascii_alphanumeric()).count();
     let begins = || {
         let mut parts = name.match_indices('-').map(|(end, _)| &name[..end]);
         parts.any(|part| part.len() >= SHORTEST_PART && is_near(strsim::osa_distance(word, part)))
@@ -35,7 +35,7 @@ fn likeness(word: &str, name: &str) -> Option<usize> {
 /// The advice for a name that is not among `names`: the one that is most like it, and all of them.
 pub(crate) fn one_of(name: &str, names: &[&str]) -> String {
     let all = names.join(", ");
-    match nearest(&name.to_lowercase(), names.iter().copied()) {
+    match nearest(&name.to_ascii_lowercase(), names.iter().copied()) {
         Some(like) => format!("write '{like}', or use one of {all}"),
         None => format!("use one of {all}"),
     }

@@ -140,7 +140,7 @@ pub fn parse(spec: &str) -> Result<Box<dyn Topology>> {
 /// The error for a kind that does not exist, with an example of the kind that is most like it.
 fn unknown_kind(name: &str) -> Error {
     let names = KINDS.map(|kind| kind.0);
-    let like = nearest(&name.to_lowercase(), names.iter().copied());
+    let like = nearest(&name.to_ascii_lowercase(), names.iter().copied());
     let example = KINDS.iter().find(|kind| Some(kind.0) == like).unwrap_or(&KINDS[0]).1;
     usage(format!("unknown topology '{name}'"))
         .advise(format!("{}; such as {example}", one_of(name, &names)))
