@@ -1,8 +1,10 @@
 //! Which of several answers is the best in the objective of a problem. Of equal ones, it is the one with the least
-//! hop-bytes. Of answers with the same predicted time, it is the one whose links take less time together.
+//! hop-bytes. Of answers with the same predicted time, it is the one whose links take less time together, unless messages
+//! take detours around loaded links: there, this sum says less of the simulated time than hop-bytes (docs/decisions/0124).
 
 use crate::mapping::evaluation::{time, value};
 use crate::mapping::{Budget, Objective, Outcome, Problem};
+use crate::topology::Routing;
 use std::time::{Duration, Instant};
 
 /// So many answers are judged always: the given order, and one of a search.
@@ -16,6 +18,8 @@ pub(super) struct Judge<'a, 'p> {
     problem: &'a Problem<'p>,
     /// After this time, what takes long is not judged.
     budget: &'a Budget,
+    /// Messages take detours around loaded links.
+    detours: bool,
     /// How many answers were judged.
     judged: u32,
     /// The longest time that an answer took.
@@ -23,7 +27,8 @@ pub(super) struct Judge<'a, 'p> {
     best: Option<(Worth, Outcome)>,
 }
 
-/// The value of an answer, or 0 where it is the hop-bytes; for the time that of the links together; and the hop-bytes.
+/// The value of an answer, or 0 where it is the hop-bytes; for the time that of the links together, unless there are
+/// detours; and the hop-bytes.
 #[derive(PartialEq, PartialOrd)]
 struct Worth(f64, f64, u128);
 
@@ -31,7 +36,15 @@ impl<'a, 'p> Judge<'a, 'p> {
     /// Judges only the first [`ALWAYS`] answers if the time is over and one answer took longer than [`LONG`]. The loads
     /// of all links for 4096 tasks on a torus with adaptive routing take 0.1 to 0.4 s.
     pub(super) fn new(problem: &'a Problem<'p>, budget: &'a Budget) -> Self {
-        Judge { problem, budget, judged: 0, longest: Duration::ZERO, best: None }
+        let slots = problem.places();
+        let takes = |routing: &dyn Routing| {
+            let first = slots.first().map_or(0, |&slot| slot as usize);
+            slots.iter().any(|&slot| routing.detours(first, slot as usize) > 0)
+        };
+        let network =
+            problem.topology().network().filter(|_| problem.objective() == Objective::Time);
+        let detours = network.is_some_and(|network| takes(network.routing().as_ref()));
+        Judge { problem, budget, detours, judged: 0, longest: Duration::ZERO, best: None }
     }
 
     /// Looks at one more answer.
@@ -62,7 +75,7 @@ impl<'a, 'p> Judge<'a, 'p> {
             Objective::Time => {
                 let time = time(self.problem, &answer.slot_of_task);
                 let (slowest, links) = time.map_or((f64::INFINITY, 0.0), |t| (t.slowest, t.links));
-                Worth(slowest, links, answer.hop_bytes)
+                Worth(slowest, if self.detours { 0.0 } else { links }, answer.hop_bytes)
             }
             _ => Worth(
                 value(self.problem, &answer.slot_of_task).unwrap_or(f64::INFINITY),
