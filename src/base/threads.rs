@@ -30,13 +30,43 @@ pub fn in_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T
 /// Results that wait for the thread that takes them, for each thread.
 const WAITING: usize = 4;
 
+/// How many results were taken, for those who wait until it is enough. Nobody waits any more after a panic or an error.
+struct Taken {
+    count: Mutex<usize>,
+    more: Condvar,
+}
+
+impl Taken {
+    /// Waits while there are too few for the result with this number.
+    fn wait(&self, is_enough: impl Fn(usize) -> bool) {
+        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.more.wait_while(count, |count| !is_enough(*count));
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn set(&self, count: usize) {
+        let mut now = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        *now = count.max(*now);
+        self.more.notify_all();
+    }
+}
+
+/// Ends all waiting when it is dropped: a thread that panics brings no further results.
+struct EndsWaiting<'a>(&'a Taken);
+
+impl Drop for EndsWaiting<'_> {
+    fn drop(&mut self) {
+        self.0.set(usize::MAX);
+    }
+}
+
 /// Calls `make` for each number below `count`, in this thread or in up to `threads` others, and `take` with the results
 /// in the order of the numbers. Few results are in memory at the same time.
 ///
+/// Errors: the first one of `take`; the results that are left are then not taken.
+///
 /// # Panics
 /// If a call panics.
-///
-/// Errors: the first one of `take`; the results that are left are then not taken.
 pub fn in_order<T: Send, E>(
     threads: usize,
     count: usize,
@@ -47,21 +77,26 @@ pub fn in_order<T: Send, E>(
     if threads < 2 {
         return (0..count).try_for_each(|k| take(make(k)));
     }
-    // A thread waits with a result that is too far ahead, so that no number of results is waiting but a few.
-    let (next, taken) = (AtomicUsize::new(0), (Mutex::new(0usize), Condvar::new()));
-    let (send, receive) = sync_channel(WAITING * threads);
+    let ahead = WAITING * threads;
+    let (next, taken) = (AtomicUsize::new(0), Taken { count: Mutex::new(0), more: Condvar::new() });
     let work = |send: SyncSender<(usize, T)>| {
         loop {
             let k = next.fetch_add(1, Ordering::Relaxed);
-            let far = |taken: &mut usize| k < count && k >= *taken + WAITING * threads;
-            let guard = taken.0.lock().unwrap_or_else(PoisonError::into_inner);
-            drop(taken.1.wait_while(guard, far).unwrap_or_else(PoisonError::into_inner));
-            if k >= count || send.send((k, make(k))).is_err() {
+            if k >= count {
+                return;
+            }
+            // A result that is too far ahead would wait in memory.
+            taken.wait(|taken| k < taken.saturating_add(ahead));
+            let waiting = EndsWaiting(&taken);
+            let made = make(k);
+            std::mem::forget(waiting);
+            if send.send((k, made)).is_err() {
                 return;
             }
         }
     };
     std::thread::scope(|scope| {
+        let (send, receive) = sync_channel(ahead);
         let (work, mut started) = (&work, 0);
         for _ in 0..threads {
             let send = send.clone();
@@ -72,27 +107,18 @@ pub fn in_order<T: Send, E>(
         if started == 0 {
             return (0..count).try_for_each(|k| take(make(k)));
         }
-        let mut early = BTreeMap::new();
-        let mut wanted = 0;
-        let mut result = Ok(());
+        // Whatever ends this loop, the threads do not wait for it.
+        let _waiting = EndsWaiting(&taken);
+        let (mut early, mut wanted) = (BTreeMap::new(), 0);
         for (k, made) in receive {
             early.insert(k, made);
             while let Some(made) = early.remove(&wanted) {
                 wanted += 1;
-                result = take(made);
-                if result.is_err() {
-                    break;
-                }
+                take(made)?;
             }
-            // After an error, nobody waits any more, and the next results are not taken.
-            let now = if result.is_err() { usize::MAX / 2 } else { wanted };
-            *taken.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
-            taken.1.notify_all();
-            if result.is_err() {
-                break;
-            }
+            taken.set(wanted);
         }
-        result
+        Ok(())
     })
 }
 
@@ -151,5 +177,24 @@ mod tests {
             );
             assert_eq!((until, seen), (Err(40), 41), "{threads}");
         }
+    }
+
+    #[test]
+    fn regression_a_panic_ends_the_work() {
+        let panics = |in_make: bool| {
+            std::panic::catch_unwind(|| {
+                in_order(
+                    2,
+                    1000,
+                    |k| assert!(!(in_make && k == 3), "made {k}"),
+                    |()| {
+                        assert!(in_make, "taken");
+                        Ok::<(), ()>(())
+                    },
+                )
+            })
+        };
+        assert!(panics(true).is_err());
+        assert!(panics(false).is_err());
     }
 }

@@ -72,12 +72,12 @@ impl Budget {
         Budget { uses_all: false, ..self.clone() }
     }
 
-    /// The same, with an earlier time limit, for work that is followed by work that takes so long. At least half of the
-    /// time that is left stays.
+    /// The same, with an earlier time limit, for work that is followed by work that takes so long. At least two
+    /// thirds of the time that is left stay.
     pub(crate) fn reserving(&self, time: Duration) -> Budget {
         let earlier = |limit: Instant| {
             let left = limit.saturating_duration_since(Instant::now());
-            limit.checked_sub(time.min(left / 2)).unwrap_or(limit)
+            limit.checked_sub(time.min(left / 3)).unwrap_or(limit)
         };
         Budget { deadline: self.deadline.map(earlier), ..self.clone() }
     }
@@ -108,7 +108,7 @@ mod tests {
             |budget: &Budget| budget.deadline.map(|limit| limit.duration_since(Instant::now()));
         let minutes = |budget: &Budget| left(budget).map(|time| time.as_secs().div_ceil(60));
         assert_eq!(minutes(&Budget::within(hour).reserving(hour / 6)), Some(50));
-        assert_eq!(minutes(&Budget::within(hour).reserving(hour)), Some(30));
+        assert_eq!(minutes(&Budget::within(hour).reserving(hour)), Some(40));
         assert!(Budget::within(Duration::ZERO).reserving(hour).expired());
         assert!(!Budget::unlimited().reserving(hour).expired());
         assert_eq!(Budget::unlimited().with_threads(0).threads(), 1);

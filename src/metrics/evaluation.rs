@@ -104,14 +104,8 @@ pub fn evaluate_pairs(
     evaluate_parts((threads, None), matrix, topology, slot_of_task)
 }
 
-/// An evaluation by so many threads; with the figures of the links of the network, if one is given, and with the predicted
-/// time if it is wanted.
-fn evaluate_parts(
-    (threads, links): (usize, Option<(&dyn Network, bool)>),
-    matrix: &SparseMatrix,
-    topology: &dyn Topology,
-    slot_of_task: &[usize],
-) -> Result<Evaluation> {
+/// Errors: those of [`evaluate`].
+fn check(matrix: &SparseMatrix, topology: &dyn Topology, slot_of_task: &[usize]) -> Result<()> {
     super::check_mapping(matrix.tasks(), topology, slot_of_task, u32::MAX)?;
     let bytes: u128 = matrix.entries().map(|(_, _, traffic)| u128::from(traffic.bytes)).sum();
     if bytes > u128::from(u64::MAX) {
@@ -121,6 +115,35 @@ fn evaluate_parts(
         )
         .advise("scale the matrix down, since only ratios matter to a mapping"));
     }
+    Ok(())
+}
+
+/// The predicted time alone; `None` if the topology has no links. Off trees, this takes a part of the time of all
+/// metrics.
+///
+/// Errors: those of [`evaluate`].
+pub fn evaluate_time(
+    threads: usize,
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+) -> Result<Option<f64>> {
+    if topology.as_tree().is_some() {
+        return Ok(evaluate_by(threads, matrix, topology, slot_of_task)?.predicted_time);
+    }
+    check(matrix, topology, slot_of_task)?;
+    Ok(predicted_time(matrix, topology, slot_of_task).map(|time| time.slowest))
+}
+
+/// An evaluation by so many threads; with the figures of the links of the network, if one is given, and with the predicted
+/// time if it is wanted.
+fn evaluate_parts(
+    (threads, links): (usize, Option<(&dyn Network, bool)>),
+    matrix: &SparseMatrix,
+    topology: &dyn Topology,
+    slot_of_task: &[usize],
+) -> Result<Evaluation> {
+    check(matrix, topology, slot_of_task)?;
     let mut e = Evaluation::default();
     let unit = if matrix.counts_halves() { 2 } else { 1 };
     let tree = topology.as_tree().zip(TreeSums::new(threads, matrix, topology, slot_of_task));

@@ -141,7 +141,10 @@ pub(super) fn scan(directory: &Path, index: &Index, asked: &Asked) -> Result<Fou
     found.verdicts.dedup();
     found.users.sort_unstable();
     found.users.dedup();
-    found.shows_change |= !found.fresh.is_empty() || found.verdicts != index.state.verdicts;
+    // Files that cannot be read have no rows. They were found before, and are no change.
+    let unreadable: HashSet<&str> = index.state.unreadable.iter().map(String::as_str).collect();
+    found.shows_change |= found.fresh.iter().any(|file| !unreadable.contains(file.stem.as_str()))
+        || found.verdicts != index.state.verdicts;
     Ok(found)
 }
 

@@ -155,6 +155,19 @@ fn regression_a_change_that_nothing_shows_soon_after_a_mark() {
     assert_eq!((listing.record(0).recorded_at, listing.cost.asked), (7000, FEWEST + 1));
 }
 
+/// A file that cannot be read is found at each list. It is no reason for the change of the directory.
+#[test]
+fn regression_a_change_that_nothing_shows_beside_a_damaged_record() {
+    let (_dir, store, cache) = listed();
+    fs::write(store.join("damaged.rkw"), "no record").unwrap();
+    settle(&store);
+    compared(&store, &cache);
+    put(&store, "app/8", 7000);
+    renumber(&cache, "app%2F8", number(&store, "app/8"));
+    let listing = compared(&store, &cache);
+    assert_eq!((listing.record(0).recorded_at, listing.cost.asked), (7000, FEWEST + 1));
+}
+
 #[test]
 fn a_second_user_is_found_and_counts() {
     let (_dir, store, cache) = listed();

@@ -128,17 +128,15 @@ pub(in crate::cli) fn cost_of(
     slot_of_task: &[usize],
 ) -> Result<ObjectiveValue> {
     let (matrix, topology) = (&instance.matrix, instance.topology.as_ref());
-    let found = if objective == Objective::Time && topology.as_tree().is_none() {
-        metrics::check_mapping(matrix.tasks(), topology, slot_of_task, u32::MAX)?;
-        metrics::predicted_time(matrix, topology, slot_of_task)
-            .map(|time| ObjectiveValue::Real(time.slowest))
-    } else {
-        let evaluate = match objective {
-            Objective::Time => metrics::evaluate_by,
-            Objective::Mc | Objective::Mmc => metrics::evaluate_loads,
-            _ => metrics::evaluate_pairs,
-        };
-        value_of(objective, &evaluate(threads, matrix, topology, slot_of_task)?)
+    let found = match objective {
+        Objective::Time => metrics::evaluate_time(threads, matrix, topology, slot_of_task)?
+            .map(ObjectiveValue::Real),
+        Objective::Mc | Objective::Mmc => {
+            value_of(objective, &metrics::evaluate_loads(threads, matrix, topology, slot_of_task)?)
+        }
+        _ => {
+            value_of(objective, &metrics::evaluate_pairs(threads, matrix, topology, slot_of_task)?)
+        }
     };
     found.ok_or_else(|| no_links(objective, topology))
 }

@@ -66,6 +66,8 @@ fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Bu
     let mut candidates = Candidates::new(prepared, budget);
     let mut others = by_bytes.as_ref().map(|other| (other, Candidates::new(other, budget)));
     let mut optimal = false;
+    // No placement has a lower largest load.
+    let mut least_load = false;
     for preset in problem.preset().and_cheaper() {
         if preset != Preset::Fast && budget.expired() {
             break;
@@ -88,10 +90,13 @@ fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Bu
         if !budget.expired() {
             by_paper(problem, preset, budget).into_iter().for_each(|answer| best.take(answer));
         }
-        if let Some(known) = best.value()
-            && let Some(place_of) = few_loads::better(problem, preset, known, budget)
-        {
-            best.take(Outcome::new(problem, place_of).with("chosen", "branch and bound"));
+        if !least_load && let Some(known) = best.value() {
+            let found = few_loads::better(problem, preset, known, budget);
+            least_load = found.as_ref().is_some_and(|found| found.complete);
+            let place_of = found.and_then(|found| found.place_of);
+            place_of.into_iter().for_each(|place_of| {
+                best.take(Outcome::new(problem, place_of).with("chosen", "branch and bound"));
+            });
         }
         if preset == Preset::Fast {
             from_given_order(prepared, budget).into_iter().for_each(|answer| best.take(answer));

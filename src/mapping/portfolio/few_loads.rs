@@ -5,16 +5,16 @@
 //! is left as soon as one load is as large as the best value so far. The tasks with the most partners among the placed
 //! ones come first. Where a grid looks the same from all of its slots, the first task has one place.
 //!
-//! Limits: [`TASKS`] tasks, [`PLACES`] places, and a number of branches by the preset. The loads of a pair must follow
-//! from its places alone. So there is no such search for the predicted time where messages choose their ways, or where
-//! a hash does.
+//! Limits: [`TASKS`] tasks, [`PLACES`] places, [`MOST_STEPS`] links between all of these places, and as many looks at loads as the
+//! preset has. The loads of a pair must follow from its places alone. So there is no such search for the predicted time
+//! where messages choose their ways, or where a hash does.
 
 use crate::base::sorting::Arrange;
 use crate::mapping::evaluation::directed;
 use crate::mapping::{Budget, Objective, Preset, Problem};
 use crate::metrics::ends::{Ends, Sent};
 use crate::topology::{Network, Routing, Topology};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest number of tasks.
 const TASKS: usize = 10;
@@ -22,45 +22,63 @@ const TASKS: usize = 10;
 /// The largest number of places.
 const PLACES: usize = 16;
 
-/// Branches between two looks at the clock.
-const BETWEEN_CLOCKS: u64 = 4096;
+/// The most links on the ways between all places, each counted for each way.
+const MOST_STEPS: usize = 1 << 16;
+
+/// Looks at loads between two looks at the clock.
+const BETWEEN_CLOCKS: u64 = 1 << 17;
 
 /// A value has to be lower than the best one by this part. The rest is left to the rounding of sums.
 const LOWER: f64 = 1.0 - 1e-9;
 
-/// Branches after which the search gives up. All placements of nine tasks on nine places have fewer than the second number, and
-/// those of ten tasks on ten places fewer than the third one.
-fn most_branches(preset: Preset) -> u64 {
+/// Looks at loads after which the search gives up.
+fn most_looks(preset: Preset) -> u64 {
     match preset {
-        Preset::Fast => 20_000,
-        Preset::Default => 2_000_000,
-        Preset::Strong => 12_000_000,
+        Preset::Fast => 500_000,
+        Preset::Default => 50_000_000,
+        Preset::Strong => 1_000_000_000,
     }
 }
 
-/// A placement whose value is below `known`, if this search fits the problem and finds one. The places are by task.
+/// What the search has found.
+#[derive(Debug, PartialEq)]
+pub(super) struct Found {
+    /// The place of each task, if a placement is better than the known one.
+    pub(super) place_of: Option<Vec<u32>>,
+    /// True if there is no better placement than the one found or known.
+    pub(super) complete: bool,
+}
+
+/// Looks for a placement whose value is below `known`. `None` if this search does not fit the problem.
 pub(super) fn better(
     problem: &Problem<'_>,
     preset: Preset,
     known: f64,
     budget: &Budget,
-) -> Option<Vec<u32>> {
-    if problem.tasks() > TASKS || problem.places().len() > PLACES {
+) -> Option<Found> {
+    if problem.tasks() > TASKS || problem.places().len() > PLACES || budget.expired() {
         return None;
     }
     let loads = Loads::new(problem)?;
-    let mut search = Search::new(problem, &loads, known * loads.unit, most_branches(preset));
-    search.branch(0, &vec![0.0; loads.resources], budget);
-    search.best
+    let mut search = Search::new(problem, &loads, known * loads.unit, most_looks(preset));
+    search.branch(0, 0.0, budget);
+    Some(Found { place_of: search.best, complete: search.left > 0 })
 }
 
-/// The loads of all ordered pairs of tasks on all ordered pairs of places.
+/// The load that a byte and a message of a pair of tasks put on a resource.
+type Share = [f64; 2];
+
+/// What pairs of tasks put on resources.
 struct Loads {
     tasks: usize,
     places: usize,
     resources: usize,
-    /// By first task, second task, first place and second place: resources with loads. Empty without traffic.
-    of: Vec<Vec<(u32, f64)>>,
+    /// The loads of different pairs of tasks on a resource add up.
+    add_up: bool,
+    /// Bytes and messages by first and second task.
+    sent: Vec<Share>,
+    /// By first and second place: resources with what they take.
+    ways: Vec<Vec<(u32, Share)>>,
     /// So many units of load are one unit of the objective.
     unit: f64,
 }
@@ -69,9 +87,8 @@ impl Loads {
     /// `None` if the loads of a pair do not follow from its places.
     fn new(problem: &Problem<'_>) -> Option<Loads> {
         let objective = problem.objective();
-        let network = problem.topology().network();
+        let (network, slots) = (problem.topology().network(), problem.places());
         let routing = network.map(|network| network.routing());
-        let slots = problem.places();
         let fits = match (objective, &routing) {
             (Objective::MaxCom, _) | (Objective::Mc | Objective::Mmc, Some(_)) => true,
             (Objective::Time, Some(routing)) => is_fixed(routing.as_ref(), slots),
@@ -81,39 +98,57 @@ impl Loads {
             return None;
         }
         let (tasks, places) = (problem.tasks(), slots.len());
-        let matrix = directed(problem.graph(), problem.traffic());
         let charged = network.filter(|_| objective == Objective::Time);
         let maker = Maker {
             topology: problem.topology(),
             network: network.zip(routing.as_deref()),
             ends: charged.and_then(|network| Ends::new(problem.topology(), network)),
             objective,
-            halves: if matrix.counts_halves() { 2.0 } else { 1.0 },
         };
-        let mut of = vec![Vec::new(); tasks * tasks * places * places];
-        // Few of the links of a large network are between these slots.
-        let mut numbers: HashMap<usize, u32> = HashMap::new();
-        for (i, j, traffic) in matrix.entries().filter(|&(i, j, _)| i != j) {
-            let pair = i as usize * tasks + j as usize;
-            for a in 0..places {
-                for b in (0..places).filter(|&b| b != a) {
-                    let ends = (slots[a] as usize, slots[b] as usize);
-                    let (bytes, messages) = (traffic.bytes as f64, traffic.messages as f64);
-                    let loads = &mut of[(pair * places + a) * places + b];
-                    maker.visit(pair, ends, [bytes, messages], &mut |resource, load| {
-                        let next = numbers.len() as u32;
-                        loads.push((*numbers.entry(resource).or_insert(next), load));
-                    });
+        // By resource: pairs of places with its shares.
+        let (mut taken, mut steps) = (BTreeMap::<usize, Vec<(usize, [u64; 2])>>::new(), 0);
+        for pair in 0..places * places {
+            let ends = (slots[pair / places] as usize, slots[pair % places] as usize);
+            maker.visit(ends, &mut |resource, share| {
+                steps += 1;
+                if steps <= MOST_STEPS {
+                    taken.entry(resource).or_default().push((pair, share.map(f64::to_bits)));
                 }
+            });
+            if steps > MOST_STEPS {
+                return None;
             }
         }
-        let unit = if objective == Objective::Mmc { 1.0 } else { maker.halves };
-        Some(Loads { tasks, places, resources: numbers.len(), of, unit })
+        // All links of a way between two junctions take the same.
+        let resources: BTreeSet<Vec<(usize, [u64; 2])>> = taken.into_values().collect();
+        let mut ways = vec![Vec::new(); places * places];
+        for (resource, pairs) in (0u32..).zip(&resources) {
+            pairs.iter().for_each(|&(pair, share)| {
+                ways[pair].push((resource, share.map(f64::from_bits)));
+            });
+        }
+        let matrix = directed(problem.graph(), problem.traffic());
+        let halves = if matrix.counts_halves() { 2.0 } else { 1.0 };
+        let by_pairs = objective == Objective::Mmc;
+        let mut sent = vec![[0.0; 2]; tasks * tasks];
+        for (i, j, traffic) in matrix.entries().filter(|&(i, j, _)| i != j) {
+            let bytes = if by_pairs { 1.0 } else { traffic.bytes as f64 };
+            let messages = traffic.messages as f64 * halves;
+            sent[i as usize * tasks + j as usize] = [bytes, messages];
+        }
+        Some(Loads {
+            tasks,
+            places,
+            resources: resources.len(),
+            add_up: objective != Objective::MaxCom,
+            sent,
+            ways,
+            unit: if by_pairs { 1.0 } else { halves },
+        })
     }
 
-    fn of(&self, (i, j): (usize, usize), (a, b): (u32, u32)) -> &[(u32, f64)] {
-        let pair = i * self.tasks + j;
-        &self.of[(pair * self.places + a as usize) * self.places + b as usize]
+    fn way(&self, from: u32, to: u32) -> &[(u32, Share)] {
+        &self.ways[from as usize * self.places + to as usize]
     }
 }
 
@@ -129,34 +164,32 @@ struct Maker<'a> {
     network: Option<(&'a dyn Network, &'a dyn Routing)>,
     ends: Option<Ends<'a>>,
     objective: Objective,
-    halves: f64,
 }
 
 impl Maker<'_> {
-    /// Visits the resources on which a pair of tasks with these bytes and messages puts loads if it is on these slots.
-    fn visit(
-        &self,
-        pair: usize,
-        (from, to): (usize, usize),
-        [bytes, messages]: [f64; 2],
-        visit: &mut dyn FnMut(usize, f64),
-    ) {
+    /// Visits the resources between two slots, with what a byte and a message put on them. For the cost of a pair, this
+    /// is one resource.
+    fn visit(&self, (from, to): (usize, usize), visit: &mut dyn FnMut(usize, Share)) {
         let Some((network, routing)) = self.network.filter(|_| self.objective != Objective::MaxCom)
         else {
-            return visit(pair, bytes * self.topology.distance(from, to) as f64);
+            return visit(0, [self.topology.distance(from, to) as f64, 0.0]);
         };
         match self.objective {
-            Objective::Mmc => network.route(from, to, &mut |link| visit(link, 1.0)),
-            Objective::Mc => {
-                network.route(from, to, &mut |link| visit(link, bytes / network.bandwidth(link)));
-            }
+            Objective::Mmc => network.route(from, to, &mut |link| visit(link, [1.0, 0.0])),
+            Objective::Mc => network.route(from, to, &mut |link| {
+                visit(link, [1.0 / network.bandwidth(link), 0.0]);
+            }),
             _ => {
                 routing.spread(from, to, &mut |link, share| {
-                    visit(link, bytes * share / network.bandwidth(link));
+                    visit(link, [share / network.bandwidth(link), 0.0]);
                 });
-                let sent = Sent { from, to, bytes, messages: messages * self.halves };
-                if let Some(ends) = &self.ends {
-                    ends.visit(sent, &mut |end, time| visit(network.links() + end, time));
+                let Some(ends) = &self.ends else { return };
+                let (byte, message) = ([1.0, 0.0], [0.0, 1.0]);
+                for [bytes, messages] in [byte, message] {
+                    let sent = Sent { from, to, bytes, messages };
+                    ends.visit(sent, &mut |end, time| {
+                        visit(network.links() + end, [bytes * time, messages * time]);
+                    });
                 }
             }
         }
@@ -165,6 +198,10 @@ impl Maker<'_> {
 
 struct Search<'a> {
     loads: &'a Loads,
+    /// The load of each resource.
+    load: Vec<f64>,
+    /// Resources that were changed, with their loads before.
+    trail: Vec<(u32, f64)>,
     /// The tasks in the order in which they are placed.
     order: Vec<usize>,
     /// The place that a task is fixed to.
@@ -176,42 +213,45 @@ struct Search<'a> {
     /// The value that is to be beaten.
     most: f64,
     best: Option<Vec<u32>>,
-    branches: u64,
-    most_branches: u64,
+    /// Looks at loads that are left.
+    left: u64,
+    /// Looks until the next look at the clock.
+    clock: u64,
 }
 
 impl<'a> Search<'a> {
-    fn new(problem: &Problem<'_>, loads: &'a Loads, most: f64, most_branches: u64) -> Search<'a> {
+    fn new(problem: &Problem<'_>, loads: &'a Loads, most: f64, left: u64) -> Search<'a> {
         let fixed: Vec<Option<u32>> =
             (0..loads.tasks).map(|task| problem.fixed_place(task).map(|p| p as u32)).collect();
         let topology = problem.topology();
         let looks_alike = topology.as_grid().is_some_and(|grid| {
             grid.dims().iter().zip(grid.wrap()).all(|(&length, &wraps)| wraps || length == 1)
         });
-        let is_whole = loads.places == topology.slots() && fixed.iter().all(Option::is_none);
+        // One place on each slot.
+        let slots: BTreeSet<u32> = problem.places().iter().copied().collect();
+        let is_whole = slots.len() == topology.slots() && loads.places == slots.len();
+        let is_free = fixed.iter().all(Option::is_none) && topology.rails().is_none();
         Search {
+            load: vec![0.0; loads.resources],
+            trail: Vec::new(),
             order: order(problem, &fixed),
             fixed,
-            first_is_any: looks_alike && is_whole && topology.rails().is_none(),
+            first_is_any: looks_alike && is_whole && is_free,
             taken: vec![false; loads.places],
             place_of: vec![0; loads.tasks],
             most,
             best: None,
-            branches: 0,
-            most_branches,
+            left,
+            clock: BETWEEN_CLOCKS,
             loads,
         }
     }
 
-    /// Places the task number `placed` of the order on every free place in turn. `before` has the loads of the placed
-    /// tasks.
-    fn branch(&mut self, placed: usize, before: &[f64], budget: &Budget) {
-        self.branches += 1;
-        if self.branches.is_multiple_of(BETWEEN_CLOCKS) && budget.expired() {
-            self.most_branches = 0;
-        }
+    /// Places the task number `placed` of the order on every free place in turn. `largest` is the largest load of the
+    /// tasks before it.
+    fn branch(&mut self, placed: usize, largest: f64, budget: &Budget) {
         let Some(&task) = self.order.get(placed) else {
-            self.most = before.iter().copied().fold(0.0, f64::max);
+            self.most = largest;
             self.best = Some(self.place_of.clone());
             return;
         };
@@ -223,41 +263,71 @@ impl<'a> Search<'a> {
                 continue;
             }
             self.place_of[task] = place;
-            if let Some(found) = self.with(placed, before) {
+            let from = self.trail.len();
+            if let Some(found) = self.put(placed, largest) {
                 branches.push((found, place));
             }
+            self.undo(from);
         }
-        branches.arrange_by(|a, b| a.0.0.total_cmp(&b.0.0));
-        for ((largest, after), place) in branches {
-            if largest >= self.most * LOWER || self.branches >= self.most_branches {
+        branches.arrange_by(|a, b| a.0.total_cmp(&b.0));
+        for (found, place) in branches {
+            if self.clock == 0 {
+                self.clock = BETWEEN_CLOCKS;
+                self.left = if budget.expired() { 0 } else { self.left };
+            }
+            if found >= self.most * LOWER || self.left == 0 {
                 return;
             }
             (self.place_of[task], self.taken[place as usize]) = (place, true);
-            self.branch(placed + 1, &after, budget);
+            let from = self.trail.len();
+            if self.put(placed, largest).is_some() {
+                self.branch(placed + 1, found, budget);
+            }
+            self.undo(from);
             self.taken[place as usize] = false;
         }
     }
 
-    /// The largest load and all loads if one more task is placed as [`Self::place_of`] says. `None` if a load is as large
-    /// as the best value.
-    fn with(&self, placed: usize, before: &[f64]) -> Option<(f64, Vec<f64>)> {
-        let task = self.order[placed];
-        let mut after = before.to_vec();
-        let mut largest = before.iter().copied().fold(0.0, f64::max);
-        let mut add = |loads: &[(u32, f64)]| {
-            for &(resource, load) in loads {
-                let sum = &mut after[resource as usize];
-                *sum += load;
-                largest = largest.max(*sum);
-            }
-        };
-        let here = self.place_of[task];
-        for &other in &self.order[..placed] {
+    /// Adds the loads of one more task, as [`Self::place_of`] says. Returns the largest load of all tasks. `None` if a load
+    /// is as large as the best value; not all are added then.
+    fn put(&mut self, placed: usize, mut largest: f64) -> Option<f64> {
+        let (task, loads) = (self.order[placed], self.loads);
+        let (here, limit) = (self.place_of[task], self.most * LOWER);
+        for k in 0..placed {
+            let other = self.order[k];
             let there = self.place_of[other];
-            add(self.loads.of((task, other), (here, there)));
-            add(self.loads.of((other, task), (there, here)));
+            for (i, j, a, b) in [(task, other, here, there), (other, task, there, here)] {
+                let [bytes, messages] = loads.sent[i * loads.tasks + j];
+                if bytes == 0.0 && messages == 0.0 {
+                    continue;
+                }
+                let way = loads.way(a, b);
+                self.left = self.left.saturating_sub(way.len() as u64);
+                self.clock = self.clock.saturating_sub(way.len() as u64);
+                for &(resource, [by_bytes, by_messages]) in way {
+                    let load = &mut self.load[resource as usize];
+                    let before = *load;
+                    let added = bytes * by_bytes + messages * by_messages;
+                    if loads.add_up {
+                        self.trail.push((resource, before));
+                        *load = before + added;
+                    }
+                    largest = largest.max(if loads.add_up { *load } else { added });
+                }
+                if largest >= limit {
+                    return None;
+                }
+            }
         }
-        (largest < self.most * LOWER).then_some((largest, after))
+        (largest < limit).then_some(largest)
+    }
+
+    /// Takes back what was put since the trail had this length.
+    fn undo(&mut self, length: usize) {
+        for &(resource, before) in self.trail[length..].iter().rev() {
+            self.load[resource as usize] = before;
+        }
+        self.trail.truncate(length);
     }
 }
 
@@ -339,12 +409,15 @@ mod tests {
                 let problem = builder.build().unwrap();
                 let unlimited = &Budget::unlimited();
                 let found = better(&problem, Preset::Default, f64::MAX, unlimited).unwrap();
+                assert!(found.complete);
+                let found = found.place_of.unwrap();
                 let worth = value(&problem, &problem.slots_of(&found)).unwrap();
                 let mut all = (0..graph.vertices() as u32).collect();
                 let optimum = least(&problem, &mut all, 0);
                 let is_optimal = (worth - optimum).abs() <= 1e-9 * optimum;
                 assert!(is_optimal, "{machine} {objective:?}: {worth}, not {optimum}");
-                assert_eq!(better(&problem, Preset::Default, worth, unlimited), None);
+                let again = better(&problem, Preset::Default, worth, unlimited).unwrap();
+                assert_eq!(again, Found { place_of: None, complete: true });
             }
         }
     }
@@ -361,5 +434,40 @@ mod tests {
             let found = better(&problem, Preset::Default, f64::MAX, &Budget::unlimited());
             assert_eq!(found, None, "{machine}");
         }
+    }
+
+    /// Three slots of a ring do not look the same, also if there are as many places as the ring has slots.
+    #[test]
+    fn regression_several_tasks_on_some_slots_of_a_ring() {
+        let mut random = SplitMix64::new(5);
+        let topology = parse("torus:6").unwrap();
+        for _ in 0..12 {
+            let graph = random_graph(6, &mut random);
+            for objective in [Objective::Mmc, Objective::Time] {
+                let builder = Problem::builder(&graph, topology.as_ref()).objective(objective);
+                let problem = builder.slots(&[0, 1, 2]).capacities(&[2; 3]).build().unwrap();
+                let found = better(&problem, Preset::Default, f64::MAX, &Budget::unlimited());
+                let found = found.unwrap().place_of.unwrap();
+                let worth = value(&problem, &problem.slots_of(&found)).unwrap();
+                let optimum = least(&problem, &mut (0..6).collect(), 0);
+                assert!((worth - optimum).abs() <= 1e-9 * optimum, "{worth}, not {optimum}");
+            }
+        }
+    }
+
+    /// The effort is bounded by looks at loads, also where slots are far apart.
+    #[test]
+    fn regression_few_tasks_on_a_large_machine() {
+        let topology = parse("torus:16x16x16").unwrap();
+        let graph = random_graph(10, &mut SplitMix64::new(9));
+        let slots: Vec<usize> = (0..16).map(|k| k * 251 % 4096).collect();
+        let builder = Problem::builder(&graph, topology.as_ref()).objective(Objective::Mc);
+        let problem = builder.slots(&slots).build().unwrap();
+        let loads = Loads::new(&problem).unwrap();
+        let mut search = Search::new(&problem, &loads, f64::MAX, 100_000);
+        search.branch(0, 0.0, &Budget::unlimited());
+        assert!(search.left == 0 && search.best.is_some());
+        let over = Budget::within(std::time::Duration::ZERO);
+        assert_eq!(better(&problem, Preset::Fast, f64::MAX, &over), None);
     }
 }
