@@ -14,7 +14,6 @@ use crate::mapping::evaluation::directed;
 use crate::mapping::{Budget, Objective, Preset, Problem};
 use crate::metrics::ends::{Ends, Sent};
 use crate::topology::{Network, Routing, Topology};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest number of tasks.
 const TASKS: usize = 10;
@@ -68,6 +67,9 @@ pub(super) fn better(
 /// The load that a byte and a message of a pair of tasks put on a resource.
 type Share = [f64; 2];
 
+/// What a pair of places takes of a resource: a [`Share`] as bits.
+type Taken = (usize, [u64; 2]);
+
 /// What pairs of tasks put on resources.
 struct Loads {
     tasks: usize,
@@ -105,14 +107,14 @@ impl Loads {
             ends: charged.and_then(|network| Ends::new(problem.topology(), network)),
             objective,
         };
-        // By resource: pairs of places with its shares.
-        let (mut taken, mut steps) = (BTreeMap::<usize, Vec<(usize, [u64; 2])>>::new(), 0);
+        // Resources, pairs of places, and what these take of them.
+        let (mut taken, mut steps) = (Vec::<(usize, Taken)>::new(), 0);
         for pair in 0..places * places {
             let ends = (slots[pair / places] as usize, slots[pair % places] as usize);
             maker.visit(ends, &mut |resource, share| {
                 steps += 1;
                 if steps <= MOST_STEPS {
-                    taken.entry(resource).or_default().push((pair, share.map(f64::to_bits)));
+                    taken.push((resource, (pair, share.map(f64::to_bits))));
                 }
             });
             if steps > MOST_STEPS {
@@ -120,7 +122,12 @@ impl Loads {
             }
         }
         // All links of a way between two junctions take the same.
-        let resources: BTreeSet<Vec<(usize, [u64; 2])>> = taken.into_values().collect();
+        taken.arrange_by(|a, b| a.0.cmp(&b.0));
+        let of_resource = taken.chunk_by(|a, b| a.0 == b.0);
+        let mut resources: Vec<Vec<Taken>> =
+            of_resource.map(|same| same.iter().map(|&(_, taken)| taken).collect()).collect();
+        resources.arrange();
+        resources.dedup();
         let mut ways = vec![Vec::new(); places * places];
         for (resource, pairs) in (0u32..).zip(&resources) {
             pairs.iter().for_each(|&(pair, share)| {
@@ -228,7 +235,9 @@ impl<'a> Search<'a> {
             grid.dims().iter().zip(grid.wrap()).all(|(&length, &wraps)| wraps || length == 1)
         });
         // One place on each slot.
-        let slots: BTreeSet<u32> = problem.places().iter().copied().collect();
+        let mut slots = problem.places().to_vec();
+        slots.sort_unstable();
+        slots.dedup();
         let is_whole = slots.len() == topology.slots() && loads.places == slots.len();
         let is_free = fixed.iter().all(Option::is_none) && topology.rails().is_none();
         Search {
