@@ -1,124 +1,531 @@
-//! Whether a container that the launcher starts gets the library: the options that bind its folder, and those that pass variables
-//! on.
+//! Whether a container that the launcher starts gets the library: the options in front of its image that bind folders, and
+//! those that pass variables on.
 //!
 //! The image is not read. So what its program calls is not known, and neither is what the settings of the site add to the
-//! options.
+//! options. A command line that is not understood leads to no claim.
 
+use super::container_mounts::Mounts;
+use super::container_options::{ContainerLine, Runtime, is_true};
 use super::facts::{Diagnosed, Diagnosis};
 use super::finding::{Finding, problem, warning};
-use std::path::Path;
+use crate::base::raw_words::decoded;
+use std::ffi::CString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
-/// Programs that pass all variables on, unless an option says otherwise.
-const PASSING_ALL: [&str; 3] = ["apptainer", "singularity", "ch-run"];
+const PRELOAD: &str = "LD_PRELOAD";
 
-/// Options with which these programs pass no variables on.
-const PASSING_NONE: [&str; 4] = ["--cleanenv", "-e", "--containall", "-C"];
+/// A file of variables is read up to this size.
+const LONGEST_FILE: u64 = 1 << 20;
+
+/// Whether the program in a container gets the library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Given,
+    /// It does not, in words.
+    Lost(String),
+    /// Why it is not known, in words.
+    Unknown(String),
+}
+
+/// What surrounds a command line.
+pub(super) struct Surroundings<'a> {
+    /// The folder in which the program starts.
+    pub directory: PathBuf,
+    /// The value of a variable.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Surroundings<'_> {
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        (self.variable)(name).filter(|value| !value.is_empty())
+    }
+
+    /// The values of the variables from which Apptainer or Singularity (`name`) takes options. Singularity may be Apptainer.
+    pub(super) fn of_apptainer(&self, name: &str, keys: &[&str]) -> Vec<String> {
+        let prefixes = ["SINGULARITY_", "APPTAINER_"];
+        let prefixes = &prefixes[..if name == "apptainer" { 2 } else { 1 }];
+        let names =
+            prefixes.iter().flat_map(|prefix| keys.iter().map(move |k| format!("{prefix}{k}")));
+        names.filter_map(|name| self.variable(&name)).collect()
+    }
+}
 
 /// The finding about a launch whose ranks are in containers; `name` is the program that starts them.
 pub(super) fn finding(name: &str, program: &Diagnosed, diagnosis: &Diagnosis) -> Finding {
-    let library = diagnosis.library.as_ref().map(|library| library.0.display().to_string());
+    let library = diagnosis.library.as_ref().map(|library| library.0.clone());
     let library = library.unwrap_or_else(|| "librankweave.so".into());
-    let directory = Path::new(&library).parent().unwrap_or(Path::new("/")).display().to_string();
-    let words = &program.started.words;
-    if binds(words, Path::new(&directory)) && passes_preload(name, words) {
-        let text = format!(
-            "{name} runs the program in a container: its options give the library and LD_PRELOAD to the program; the \
-             image is not read"
-        );
-        let advice = "give the container also the store, and the host's network, process ids, /dev/shm and /tmp";
-        return warning("container-given", text).advise(advice);
+    let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    let directory = program.part.directory.as_ref().map_or(here.clone(), |d| here.join(d));
+    let around = Surroundings { directory, variable: &|name| program.part.variable(name) };
+    let verdict = verdict(name, &program.started.words, &library, &around);
+    let what = format!("{name} runs the program in a container");
+    match verdict {
+        Verdict::Given => {
+            let text = format!(
+                "{what}: its options give the library and LD_PRELOAD to the program; the image is not read"
+            );
+            let advice = match name {
+                "docker" => {
+                    "start the launcher inside the container: Docker passes no other variables on, and without those \
+                     of the launcher each process is a launch of its own"
+                }
+                _ => {
+                    "give the container also the store, and the host's network, process ids, /dev/shm and /tmp"
+                }
+            };
+            warning("container-given", text).advise(advice)
+        }
+        Verdict::Unknown(why) => {
+            let text = format!("{what}, and it is not known whether it gets the library: {why}");
+            warning("container-unknown", text).advise(advice(name, &library))
+        }
+        Verdict::Lost(why) => {
+            let text = format!("{what}, and it does not get the library: {why}");
+            problem("container", text).advise(advice(name, &library))
+        }
     }
-    let advice = match name {
+}
+
+/// What gives a container the library.
+fn advice(name: &str, library: &Path) -> String {
+    let directory = library.parent().unwrap_or(Path::new("/")).display();
+    let library = library.display();
+    match name {
         "apptainer" | "singularity" => format!(
             "use {name} exec --bind {directory} --env LD_PRELOAD={library} …, without --cleanenv, so that \
              the other variables are passed on"
         ),
-        "docker" | "podman" | "podman-hpc" => format!(
-            "use {name} run --env-host (podman) or --env for each RANKWEAVE_ variable, --env \
-             LD_PRELOAD={library}, --volume {directory}:{directory}"
+        "docker" => format!(
+            "start the launcher inside the container; or use docker run with --env for each variable of the launcher \
+             and of rankweave, --env LD_PRELOAD={library}, --volume {directory}:{directory}"
         ),
+        "podman" | "podman-hpc" => {
+            format!("use {name} run --env-host --volume {directory}:{directory}")
+        }
         "enroot" => format!("use enroot start --mount {directory}:{directory} --env LD_PRELOAD …"),
+        "ch-run" => format!("use ch-run --bind {directory}:{directory}, without --unset-env"),
         _ => format!("make {directory} visible inside and pass LD_PRELOAD={library} on"),
+    }
+}
+
+/// Whether the program that `words` start in a container gets `library`.
+fn verdict(name: &str, words: &[String], library: &Path, around: &Surroundings) -> Verdict {
+    let Some(runtime) = Runtime::of(name) else {
+        return Verdict::Unknown(format!("the options of {name} are not known here"));
     };
-    let text = format!(
-        "{name} runs the program in a container: the library has to be visible inside under \
-         the same path, and LD_PRELOAD has to be passed on"
-    );
-    problem("container", text).advise(advice)
-}
-
-/// Whether one of the words binds a folder with `directory` to the same path: `FROM`, `FROM:TO` or `FROM:TO:OPTIONS`, also
-/// several with commas between, also behind `=`.
-fn binds(words: &[String], directory: &Path) -> bool {
-    let mut places = words.iter().flat_map(|word| {
-        let value = word
-            .split_once('=')
-            .filter(|_| word.starts_with('-'))
-            .map_or(word.as_str(), |(_, value)| value);
-        value.split(',')
+    let line = match ContainerLine::of(runtime, words) {
+        Ok(line) => line,
+        Err(why) => return Verdict::Unknown(why),
+    };
+    let mounts = Mounts::of(runtime, name, &line, around);
+    let preload = preload(runtime, name, &line, around);
+    let list = match &preload.value {
+        Value::Nothing(why) => return Verdict::Lost(why.clone()),
+        Value::Unclear(why) => return Verdict::Unknown(why.clone()),
+        Value::OfHost => vec![library.to_path_buf()],
+        Value::Set(text) => {
+            text.split([':', ' ']).filter(|e| !e.is_empty()).map(PathBuf::from).collect()
+        }
+    };
+    let mut shown: Vec<Verdict> = list.iter().map(|path| mounts.show(path, library)).collect();
+    // The best of them counts.
+    shown.sort_by_key(|verdict| match verdict {
+        Verdict::Given => 0,
+        Verdict::Unknown(_) => 1,
+        Verdict::Lost(_) => 2,
     });
-    places.any(|place| {
-        let mut parts = place.split(':');
-        let from = parts.next().unwrap_or_default();
-        from.starts_with('/')
-            && directory.starts_with(from)
-            && parts.next().is_none_or(|to| Path::new(to) == Path::new(from))
-    })
+    let best = shown.into_iter().next();
+    match (best.unwrap_or_else(|| Verdict::Lost("LD_PRELOAD is empty".into())), preload.doubt) {
+        (Verdict::Given, Some(doubt)) => Verdict::Unknown(doubt),
+        (Verdict::Lost(_), _)
+            if matches!(preload.value, Value::Set(_)) && !has_library(&list, library) =>
+        {
+            Verdict::Lost("LD_PRELOAD does not name the library".into())
+        }
+        (best, _) => best,
+    }
 }
 
-/// Whether the program that starts containers passes LD_PRELOAD on.
-fn passes_preload(name: &str, words: &[String]) -> bool {
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    let is_named =
-        words.iter().any(|word| word.contains("LD_PRELOAD") && !word.ends_with("LD_PRELOAD="));
-    is_named
-        || has(&["--env-host", "--env-host=true"])
-        || PASSING_ALL.contains(&name) && !has(&PASSING_NONE)
+/// Whether one of the paths has the name of the library.
+fn has_library(list: &[PathBuf], library: &Path) -> bool {
+    list.iter().any(|path| path.file_name() == library.file_name())
+}
+
+/// LD_PRELOAD in a container.
+struct Preload {
+    value: Value,
+    /// Why it may have another value, in words.
+    doubt: Option<String>,
+}
+
+enum Value {
+    /// It has none, for this reason.
+    Nothing(String),
+    /// That of the host, which is the library.
+    OfHost,
+    /// This text.
+    Set(String),
+    /// It is not known, for this reason.
+    Unclear(String),
+}
+
+impl Value {
+    /// The value that `NAME=TEXT` sets. A container of Apptainer or Charliecloud may get another text than the one here.
+    fn set(text: &str, runtime: Runtime) -> Value {
+        let expands = matches!(runtime, Runtime::Apptainer | Runtime::Charliecloud);
+        if expands && text.contains(['$', '`', '"', '\\']) {
+            return Value::Unclear(format!("the value of LD_PRELOAD is not understood ({text})"));
+        }
+        match text {
+            "" => Value::Nothing("LD_PRELOAD is empty".into()),
+            text => Value::Set(text.into()),
+        }
+    }
+}
+
+/// LD_PRELOAD in the container of this command line.
+fn preload(runtime: Runtime, name: &str, line: &ContainerLine, around: &Surroundings) -> Preload {
+    let nothing = || Value::Nothing("LD_PRELOAD is not passed on".into());
+    let mut preload = Preload { value: nothing(), doubt: None };
+    match runtime {
+        Runtime::Docker | Runtime::Enroot => {}
+        Runtime::Podman => of_host(line, &mut preload),
+        Runtime::Apptainer => apptainer(name, line, around, &mut preload),
+        Runtime::Charliecloud => preload.value = Value::OfHost,
+    }
+    for file in line.values("env-file").filter(|file| mentions(file, around)) {
+        let why = format!("LD_PRELOAD is set in the file {file}, which is not understood");
+        preload = Preload { value: Value::Unclear(why), doubt: None };
+    }
+    for option in &line.options {
+        let value = option.value.as_deref().unwrap_or_default();
+        let assignments = match (runtime, option.name.as_str()) {
+            (Runtime::Apptainer, "env") => value.split(',').collect(),
+            (_, "env") | (Runtime::Charliecloud, "set-env") => vec![value],
+            (Runtime::Charliecloud, "unset-env") => {
+                match removes(value) {
+                    Some(true) => preload.value = Value::Nothing("LD_PRELOAD is removed".into()),
+                    Some(false) => {}
+                    None => preload.value = Value::Unclear(format!("'{value}' is not understood")),
+                }
+                continue;
+            }
+            (_, "env-merge") if value.starts_with(PRELOAD) => {
+                preload.value = Value::Unclear(format!("--env-merge {value} is not understood"));
+                continue;
+            }
+            _ => continue,
+        };
+        for assignment in assignments {
+            let set = match assignment.split_once('=') {
+                Some((PRELOAD, text)) => Value::set(text, runtime),
+                Some(_) => continue,
+                // Charliecloud reads a file, and Apptainer refuses a name without a value.
+                None if runtime == Runtime::Charliecloud && mentions(assignment, around) => {
+                    Value::Unclear(format!("LD_PRELOAD is set in the file {assignment}"))
+                }
+                None if matches!(runtime, Runtime::Apptainer | Runtime::Charliecloud) => continue,
+                None if assignment == PRELOAD => Value::OfHost,
+                None if runtime == Runtime::Podman && is_start(assignment) => Value::OfHost,
+                None => continue,
+            };
+            preload = Preload { value: set, doubt: None };
+        }
+    }
+    preload
+}
+
+/// Whether `NAME*` of Podman means LD_PRELOAD, too.
+fn is_start(text: &str) -> bool {
+    text.strip_suffix('*').is_some_and(|start| PRELOAD.starts_with(start))
+}
+
+/// What `--env-host` of Podman passes on.
+fn of_host(line: &ContainerLine, preload: &mut Preload) {
+    if !line.is_on("env-host") {
+        return;
+    }
+    preload.value = Value::OfHost;
+    let is_unset = line.values("unsetenv").any(|name| name == PRELOAD);
+    if is_unset || line.is_on("unsetenv-all") {
+        preload.doubt = Some("--unsetenv may remove LD_PRELOAD".into());
+    }
+}
+
+/// What Apptainer passes on without `--env`.
+fn apptainer(name: &str, line: &ContainerLine, around: &Surroundings, preload: &mut Preload) {
+    let cleans = ["cleanenv", "containall", "compat"];
+    // Singularity may be Apptainer, which reads the variables of both.
+    let variables = around.of_apptainer("apptainer", &["CLEANENV", "CONTAINALL", "COMPAT"]);
+    let is_clean =
+        cleans.iter().any(|name| line.is_on(name)) || variables.iter().any(|value| is_true(value));
+    if is_clean {
+        let why = "LD_PRELOAD is not passed on to a clean environment".into();
+        preload.value = Value::Nothing(why);
+    } else {
+        preload.value = Value::OfHost;
+        let why = format!(
+            "an installation of {name} with setuid removes LD_PRELOAD, unless --env sets it"
+        );
+        preload.doubt = Some(why).filter(|_| !line.is_on("userns"));
+    }
+    let prefixes = ["SINGULARITYENV_", "APPTAINERENV_"];
+    let prefixes = &prefixes[..if name == "apptainer" { 2 } else { 1 }];
+    for prefix in prefixes {
+        if let Some(text) = around.variable(&format!("{prefix}{PRELOAD}")) {
+            *preload = Preload { value: Value::set(&text, Runtime::Apptainer), doubt: None };
+        }
+    }
+}
+
+/// Whether a file of variables has LD_PRELOAD. A file that cannot be read has none: the launch fails.
+fn mentions(file: &str, around: &Surroundings) -> bool {
+    let mut bytes = Vec::new();
+    let path = around.directory.join(decoded(file));
+    let Some(file) = path.is_file().then(|| std::fs::File::open(path).ok()).flatten() else {
+        return false;
+    };
+    file.take(LONGEST_FILE).read_to_end(&mut bytes).is_ok()
+        && bytes.windows(PRELOAD.len()).any(|part| part == PRELOAD.as_bytes())
+}
+
+/// Whether a pattern of `--unset-env` removes LD_PRELOAD; `None` if the pattern is not understood.
+fn removes(pattern: &str) -> Option<bool> {
+    let text = CString::new(pattern).ok().filter(|_| !pattern.contains('('))?;
+    // SAFETY: two C strings.
+    Some(unsafe { libc::fnmatch(text.as_ptr(), c"LD_PRELOAD".as_ptr(), 0) } == 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
-        line.split_whitespace().map(str::to_string).collect()
+    const LIBRARY: &str = "/opt/rankweave/lib/rankweave/librankweave.so";
+
+    /// The verdict in an environment of these variables, in the folder /work/here.
+    fn with(line: &str, variables: &[(&str, &str)]) -> Verdict {
+        let words: Vec<String> = line.split_whitespace().map(str::to_string).collect();
+        let variable = |name: &str| {
+            variables.iter().find(|known| known.0 == name).map(|known| known.1.to_string())
+        };
+        let around = Surroundings { directory: "/work/here".into(), variable: &variable };
+        verdict(&words[0], &words, Path::new(LIBRARY), &around)
+    }
+
+    fn of(line: &str) -> Verdict {
+        with(line, &[("HOME", "/home/ann"), ("USER", "ann")])
+    }
+
+    fn is_lost(line: &str) {
+        assert!(matches!(of(line), Verdict::Lost(_)), "{line}: {:?}", of(line));
+    }
+
+    fn is_given(line: &str) {
+        assert_eq!(of(line), Verdict::Given, "{line}");
+    }
+
+    fn is_unknown(line: &str) {
+        assert!(matches!(of(line), Verdict::Unknown(_)), "{line}: {:?}", of(line));
     }
 
     #[test]
     fn bound_folders() {
-        let directory = Path::new("/opt/rankweave/lib/rankweave");
         for given in [
-            "podman run -v /opt/rankweave:/opt/rankweave:ro image ./a",
-            "podman run --volume=/opt:/opt image ./a",
-            "apptainer exec --bind /scratch,/opt/rankweave image ./a",
+            "podman run --env-host -v /opt/rankweave:/opt/rankweave:ro image ./a",
+            "podman run --env-host --volume=/opt:/opt image ./a",
+            "podman run --env-host -itv/opt:/opt image ./a",
+            "podman run --env-host -v /opt:/opt -v /opt/rankweave:/opt/rankweave image ./a",
+            "docker run -e LD_PRELOAD -v /opt:/opt image ./a",
             "ch-run --bind=/opt/rankweave:/opt/rankweave image -- ./a",
+            "ch-run --join --home --bind /opt/rankweave --cd /work image -- ./a",
+            "apptainer exec -u --bind /scratch,/opt/rankweave image ./a",
+            "enroot start --mount /opt:/opt -e LD_PRELOAD image ./a",
         ] {
-            assert!(binds(&words(given), directory), "{given}");
+            is_given(given);
         }
         for lost in [
-            "podman run image ./a",
-            "podman run -v /opt/rankweave:/mnt image ./a",
-            "podman run -v /opt/rank:/opt/rank image ./a",
-            "podman run -v opt:/opt image ./a",
+            "podman run --env-host image ./a",
+            "podman run --env-host -v /opt/rankweave:/mnt image ./a",
+            "podman run --env-host -v /opt/rank:/opt/rank image ./a",
+            "podman run --env-host -v opt:/opt image ./a",
+            "podman run --env-host -v /:/ image ./a",
+            "podman run --env-host -v /opt:/opt --tmpfs /opt/rankweave image ./a",
+            "ch-run --bind /opt:/opt --bind /mnt:/opt image -- ./a",
+            "apptainer exec -u --bind /opt:/mnt image ./a",
         ] {
-            assert!(!binds(&words(lost), directory), "{lost}");
+            is_lost(lost);
         }
     }
 
     #[test]
-    fn variables_that_are_passed_on() {
-        for (name, line, passed) in [
-            ("podman", "podman run --env-host image", true),
-            ("podman", "podman run image", false),
-            ("docker", "docker run -e LD_PRELOAD image", true),
-            ("docker", "docker run --env=LD_PRELOAD=/a.so image", true),
-            ("docker", "docker run -e LD_PRELOAD= image", false),
-            ("apptainer", "apptainer exec image", true),
-            ("apptainer", "apptainer exec --cleanenv image", false),
-            ("apptainer", "apptainer exec -e --env LD_PRELOAD=/a.so image", true),
-            ("ch-run", "ch-run image -- ./a", true),
-        ] {
-            assert_eq!(passes_preload(name, &words(line)), passed, "{line}");
+    fn a_working_folder_is_no_bind() {
+        for option in ["-w /", "--workdir=/", "--entrypoint /opt", "--name /opt:/opt"] {
+            is_lost(&format!("podman run --env-host {option} image ./t"));
         }
+        is_lost("ch-run --cd / image -- ./t");
+        is_lost("apptainer exec --pwd /opt --env LD_PRELOAD=/x.so image ./t");
+    }
+
+    #[test]
+    fn arguments_of_the_program_are_no_options() {
+        is_lost("podman run --env-host image ./t /");
+        is_lost("podman run --env-host image ./t -v /opt:/opt");
+        is_lost("podman run -v /opt:/opt image ./t --env-host");
+        is_lost("ch-run image -- ./t --bind /opt");
+        is_given("ch-run --bind /opt image -- ./t --unset-env=LD_PRELOAD");
+    }
+
+    #[test]
+    fn a_volume_without_a_colon_is_empty() {
+        for program in ["podman run --env-host", "docker run -e LD_PRELOAD"] {
+            is_lost(&format!("{program} -v /opt/rankweave/lib/rankweave image ./t"));
+            is_lost(&format!("{program} -v /opt:/opt -v /opt/rankweave image ./t"));
+        }
+    }
+
+    #[test]
+    fn a_removed_variable_is_not_named() {
+        for name in ["LD_PRELOAD", "LD_*", "*", "[L]D_PRELOAD"] {
+            is_lost(&format!("ch-run --unset-env={name} --bind /opt:/opt img -- ./t"));
+            is_lost(&format!("ch-run --unset-env {name} --bind /opt:/opt img -- ./t"));
+        }
+        is_given("ch-run --unset-env=LD_LIBRARY_PATH --bind /opt:/opt img -- ./t");
+        is_given(&format!(
+            "ch-run --unset-env=* --set-env=LD_PRELOAD={LIBRARY} -b /opt img -- ./t"
+        ));
+        is_unknown("podman run --env-host --unsetenv LD_PRELOAD -v /opt:/opt image ./t");
+    }
+
+    #[test]
+    fn files_of_variables_are_no_binds() {
+        is_lost("docker run --env-file=/tmp image LD_PRELOAD");
+        is_lost("docker run --env-file=/tmp -v /opt:/opt image LD_PRELOAD");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "LD_PRELOAD=/x.so\n").unwrap();
+        let name = file.path().display();
+        is_unknown(&format!("podman run --env-host --env-file {name} -v /opt:/opt image ./t"));
+        is_unknown(&format!("ch-run --set-env={name} --bind /opt image -- ./t"));
+    }
+
+    #[test]
+    fn an_option_of_the_program_does_not_clean_the_environment() {
+        let given = format!("--env A=1,LD_PRELOAD={LIBRARY} --bind /opt");
+        is_given(&format!("apptainer exec {given} img ./t -e 3"));
+        is_given(&format!("apptainer exec -e {given} img ./t"));
+        is_lost("apptainer exec -e --bind /opt img ./t");
+        is_lost("apptainer exec --compat --bind /opt img ./t");
+        is_given("apptainer exec -u --bind /opt img ./t --cleanenv");
+    }
+
+    #[test]
+    fn mounts_by_type_source_and_target() {
+        let run = "podman run --env-host --mount";
+        for (from, to) in [("src", "dst"), ("source", "target"), ("source", "destination")] {
+            is_given(&format!("{run} type=bind,{from}=/opt,{to}=/opt,ro image ./t"));
+            is_given(&format!("{run}={to}=/opt,{from}=/opt,type=bind image ./t"));
+            is_lost(&format!("{run} type=bind,{from}=/opt,{to}=/mnt image ./t"));
+            is_lost(&format!("{run} type=volume,{from}=opt,{to}=/opt image ./t"));
+            is_given(&format!(
+                "apptainer exec -u --mount type=bind,{from}=/opt,{to}=/opt image ./t"
+            ));
+        }
+        is_lost(&format!("{run} type=tmpfs,dst=/opt image ./t"));
+        is_lost(&format!("{run} type=bind,src=/opt image ./t"));
+        is_unknown(&format!("{run} type=bind,\"src=/opt\",dst=/opt image ./t"));
+    }
+
+    #[test]
+    fn apptainer_with_setuid_needs_the_variable_named() {
+        for name in ["apptainer", "singularity"] {
+            is_unknown(&format!("{name} exec --bind /opt img ./t"));
+            is_given(&format!("{name} exec --bind /opt --env LD_PRELOAD={LIBRARY} img ./t"));
+            is_lost(&format!("{name} exec --bind /opt --env LD_PRELOAD=/x.so img ./t"));
+            is_lost(&format!("{name} exec --bind /mnt img ./t"));
+            let line = format!("{name} exec --bind /opt -e img ./t");
+            assert_eq!(with(&line, &[("SINGULARITYENV_LD_PRELOAD", LIBRARY)]), Verdict::Given);
+            let line = format!("{name} exec --env LD_PRELOAD={LIBRARY} img ./t");
+            assert_eq!(with(&line, &[("SINGULARITY_BIND", "/mnt,/opt")]), Verdict::Given);
+        }
+        let line = "apptainer exec --bind /opt -u img ./t";
+        assert!(matches!(with(line, &[("APPTAINER_CLEANENV", "1")]), Verdict::Lost(_)));
+        // What the site usually gives to every container.
+        let usual = |home| with("apptainer exec -u img ./t", &[("HOME", home)]);
+        assert!(matches!(usual("/opt/rankweave"), Verdict::Unknown(_)));
+        assert!(matches!(usual("/home/ann"), Verdict::Lost(_)));
+    }
+
+    #[test]
+    fn another_path_inside_has_to_be_named() {
+        let line = "podman run -v /opt/rankweave:/mnt/rw -e LD_PRELOAD";
+        is_lost(&format!("{line} image ./t"));
+        is_lost(&format!("{line}={LIBRARY} image ./t"));
+        is_given(&format!("{line}=/x.so:/mnt/rw/lib/rankweave/librankweave.so image ./t"));
+        is_lost(&format!("{line}=/mnt/rw/lib/librankweave.so image ./t"));
+    }
+
+    #[test]
+    fn variables_that_are_passed_on() {
+        for (options, is_passed) in [
+            ("podman run --env-host", true),
+            ("podman run --env-host=false", false),
+            ("podman run", false),
+            ("podman run -e LD_*", true),
+            ("docker run -e LD_PRELOAD", true),
+            ("docker run -e LD_*", false),
+            ("docker run --env=LD_PRELOAD=/opt/rankweave/lib/rankweave/librankweave.so", true),
+            ("docker run --env=LD_PRELOAD=/a.so", false),
+            ("docker run -e LD_PRELOAD=", false),
+            ("docker run -e A=LD_PRELOAD --label LD_PRELOAD", false),
+        ] {
+            match is_passed {
+                true => is_given(&format!("{options} -v /opt:/opt image ./t")),
+                false => is_lost(&format!("{options} -v /opt:/opt image ./t")),
+            }
+        }
+    }
+
+    #[test]
+    fn no_claim_about_what_is_not_understood() {
+        for line in [
+            "podman run --env-host --new -v /opt:/opt image ./t",
+            "podman run --env-host -v /opt:/opt --volumes-from other image ./t",
+            "podman exec -e LD_PRELOAD container ./t",
+            "podman start container",
+            "docker run --env-host -v /opt:/opt image ./t",
+            "shifter --image=image --volume=/opt:/opt ./t",
+            "apptainer exec -u instance://one ./t",
+            "apptainer exec -u --bind /a\\,b:/opt,/opt image ./t",
+            "apptainer exec --bind /opt --env LD_PRELOAD=$LD_PRELOAD img ./t",
+            "podman run --env-host --env-merge LD_PRELOAD=/a -v /opt:/opt image ./t",
+        ] {
+            is_unknown(line);
+        }
+        is_given("podman run --env-host --new=1 -v /opt:/opt image ./t");
+    }
+
+    /// A folder may be bound by another name, and a link may lead out of it.
+    #[test]
+    fn links_in_bound_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(top.join("real/lib")).unwrap();
+        std::fs::create_dir(top.join("links")).unwrap();
+        std::fs::write(top.join("real/lib/librankweave.so"), "").unwrap();
+        std::os::unix::fs::symlink(top.join("real"), top.join("links/rw")).unwrap();
+        let library = top.join("links/rw/lib/librankweave.so");
+        let around = Surroundings { directory: top.clone(), variable: &|_| None };
+        let of = |options: &str| {
+            let line = options.replace("TOP", &top.display().to_string());
+            let words: Vec<String> =
+                format!("podman run --env-host {line} i").split(' ').map(str::to_string).collect();
+            verdict("podman", &words, &library, &around)
+        };
+        assert!(matches!(of("-v TOP/links:TOP/links"), Verdict::Unknown(_)));
+        assert_eq!(of("-v TOP/links:TOP/links -v TOP/real:TOP/real"), Verdict::Given);
+        assert_eq!(of("-v TOP/real:TOP/links/rw"), Verdict::Given);
+        assert_eq!(of("-v ./real:TOP/links/rw"), Verdict::Given);
+        let file = "TOP/real/lib/librankweave.so:TOP/links/rw/lib/librankweave.so";
+        assert_eq!(of(&format!("-v {file}")), Verdict::Given);
     }
 }

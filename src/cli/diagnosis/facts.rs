@@ -31,8 +31,13 @@ impl Diagnosed {
     }
 }
 
-/// Why it is not known whether a program calls MPI, by the code of the finding.
-const DOUBTS: [(&str, &str); 5] = [
+/// Why it is not known whether a program gets the library.
+const CONTAINER_DOUBT: (&str, &str) =
+    ("container-unknown", "the container may not get the library");
+
+/// Why it is not known whether a program gets the library and calls MPI, by the code of the finding.
+const DOUBTS: [(&str, &str); 6] = [
+    CONTAINER_DOUBT,
     ("no-mpi-calls", "the program calls no function of MPI itself"),
     ("script", "what the script starts is not known"),
     ("container-given", "what the container starts is not known"),
@@ -109,14 +114,20 @@ impl Diagnosis {
         self.programs.windows(2).all(|p| p[0].started.words == p[1].started.words)
     }
 
-    /// Why it is not known whether a launch that gets the library calls MPI; `None` if one of its programs does.
-    fn doubt(&self) -> Option<&'static str> {
+    /// Why it is not known whether a launch is recorded, and on what this depends; `None` if one of its programs gets the
+    /// library and calls MPI. All ranks have to take part, so that one container is enough for a doubt.
+    fn doubt(&self) -> Option<(&'static str, &'static str)> {
+        let (unknown, why) = CONTAINER_DOUBT;
+        let findings = || self.programs.iter().flat_map(|program| &program.findings);
+        if findings().any(|finding| finding.code == unknown) {
+            return Some((why, "it does, and MPI is called"));
+        }
         let reason = |program: &Diagnosed| {
             let mut codes = program.findings.iter().map(|finding| finding.code);
             codes.find_map(|code| DOUBTS.iter().find(|(known, _)| *known == code))
         };
         let reasons: Option<Vec<_>> = self.programs.iter().map(reason).collect();
-        reasons?.first().map(|(_, reason)| *reason)
+        reasons?.first().map(|(_, reason)| (*reason, "MPI is called"))
     }
 
     /// What the launch will do, in words.
@@ -164,9 +175,9 @@ impl Diagnosis {
         };
         let text = format!("point-to-point, collective and one-sided traffic is recorded{rest}");
         match self.doubt() {
-            Some(reason) => {
+            Some((reason, condition)) => {
                 format!(
-                    "it is not known whether anything will be recorded, because {reason}. If MPI is called, {text}"
+                    "it is not known whether anything will be recorded, because {reason}. If {condition}, {text}"
                 )
             }
             None => text,

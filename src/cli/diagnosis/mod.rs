@@ -8,6 +8,8 @@ mod alone;
 mod bindings;
 mod checks;
 mod container;
+mod container_mounts;
+mod container_options;
 mod examination;
 mod facts;
 mod finding;

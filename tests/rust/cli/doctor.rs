@@ -282,17 +282,44 @@ fn no_library_is_named_for_a_static_program() {
 #[test]
 fn ways_on_which_the_library_is_lost() {
     let bench = Bench::new();
+    let place = |name: &str| bench.place.path(name);
     let run = "open/bin/mpirun -n 2";
     bench.fails(&format!("{run} env -u LD_PRELOAD ./app"), "clears-preload");
     bench.fails(&format!("{run} env -i ./app"), "clears-preload");
     bench.fails(&format!("{run} env LD_PRELOAD=/x.so ./app"), "replaces-preload");
     bench.works(&format!("{run} env A=1 nice -n 3 ./app"), &[]);
-    for runtime in ["apptainer", "singularity", "docker", "podman", "enroot"] {
-        bench.fails(&format!("{run} {runtime} exec image ./app"), "container");
+    for runtime in
+        ["apptainer exec -C", "singularity exec -C", "docker exec", "podman exec", "enroot exec"]
+    {
+        bench.fails(&format!("{run} {runtime} image ./app"), "container");
     }
-    let given = "podman run --env-host -v /:/ image ./app";
+    let place = place("rw");
+    let folder = place.display();
+    let given = format!("podman run --env-host -v {folder}:{folder} image ./app");
     bench.works(&format!("{run} {given}"), &["container-given"]);
-    bench.fails(&format!("{run} {}", given.replace("--env-host ", "")), "container");
+    for lost in [
+        given.replace("--env-host ", ""),
+        "podman run --env-host -w / image ./app".into(),
+        "podman run --env-host image ./app /".into(),
+        format!("podman run --env-host -v {folder} image ./app"),
+        format!("ch-run --unset-env=LD_PRELOAD --bind {folder}:{folder} image -- ./app"),
+        "docker run --env-file=/tmp image LD_PRELOAD".into(),
+    ] {
+        bench.fails(&format!("{run} {lost}"), "container");
+        let (_, value) = bench.json(&format!("{run} {lost}"));
+        assert_eq!(value["outcome"], "nothing will be recorded", "{lost}");
+    }
+    for unknown in [
+        format!("apptainer exec --bind {folder} image ./app -e 3"),
+        format!("podman run --unheard-of --env-host -v {folder}:{folder} image ./app"),
+    ] {
+        let value = bench.works(&format!("{run} {unknown}"), &["container-unknown"]);
+        let outcome = value["outcome"].as_str().unwrap();
+        assert!(
+            outcome.starts_with("it is not known") && outcome.contains("container"),
+            "{outcome}"
+        );
+    }
     bench.script("wrap", "#!/bin/sh\n# unset LD_PRELOAD\nexec \"$@\"\n");
     bench.works(&format!("{run} ./wrap ./app"), &["script"]);
     bench.script("clear", "#!/bin/sh\nunset LD_PRELOAD\nexec \"$@\"\n");
