@@ -193,7 +193,7 @@ class Recipes:
         if "behind" in name:
             code, said = self.run(text.replace("rankweave run -v -- ", "rankweave doctor -- "))
             self.verdicts.check(f"{name}: rankweave doctor finds the library in the container",
-                                code == 0 and any("is recorded" in line for line in said), "\n".join(said))
+                                code == 0 and any("its options give the library" in line for line in said), "\n".join(said))
         codes = [self.run(re.sub(r"\./pairs\S*", r"\g<0>-leave", command))[0] for command in (plain, text)]
         self.verdicts.check(f"{name}: the exit code is that of the launch without rankweave", codes == [3, 3], str(codes))
         self.killed(name, re.sub(r"\./pairs\S*", r"\g<0>-killed", text))
