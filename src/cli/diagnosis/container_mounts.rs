@@ -1,10 +1,19 @@
 //! Which folders of the host the program in a container sees, and where.
 
-use super::container::{Surroundings, Verdict};
-use super::container_options::{ContainerLine, Runtime};
+use super::container_options::{ContainerLine, Runtime, Surroundings};
 use crate::base::raw_words::decoded;
 use crate::cli::inspect::listed;
 use std::path::{Path, PathBuf};
+
+/// Whether the program in a container gets the library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Given,
+    /// It does not, in words.
+    Lost(String),
+    /// Why it is not known, in words.
+    Unknown(String),
+}
 
 /// Options of Docker and Podman that take folders from elsewhere.
 const FROM_ELSEWHERE: &str = "volumes-from pod pod-id-file";

@@ -4,6 +4,7 @@
 //! Sources: the help of Docker 28, Podman 4.3 and ch-run 0.31, and the sources of Apptainer and SingularityCE.
 
 use crate::cli::inspect::listed;
+use std::path::PathBuf;
 
 /// A kind of program that starts containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,6 +176,29 @@ impl Grammar {
     fn short(&self, letter: &str) -> Option<(&'static str, Kind)> {
         let found = self.names().find(|known| known.1 == Some(letter));
         found.map(|(name, _, kind)| (name, kind))
+    }
+}
+
+/// What surrounds a command line.
+pub(super) struct Surroundings<'a> {
+    /// The folder in which the program starts.
+    pub directory: PathBuf,
+    /// The value of a variable.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Surroundings<'_> {
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        (self.variable)(name).filter(|value| !value.is_empty())
+    }
+
+    /// The values of the variables from which Apptainer or Singularity (`name`) takes options. Singularity may be Apptainer.
+    pub(super) fn of_apptainer(&self, name: &str, keys: &[&str]) -> Vec<String> {
+        let prefixes = ["SINGULARITY_", "APPTAINER_"];
+        let prefixes = &prefixes[..if name == "apptainer" { 2 } else { 1 }];
+        let names =
+            prefixes.iter().flat_map(|prefix| keys.iter().map(move |k| format!("{prefix}{k}")));
+        names.filter_map(|name| self.variable(&name)).collect()
     }
 }
 

@@ -10,6 +10,7 @@ mod checks;
 mod container;
 mod container_mounts;
 mod container_options;
+mod container_variables;
 mod examination;
 mod facts;
 mod finding;
