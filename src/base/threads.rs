@@ -30,6 +30,9 @@ pub fn in_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T
 /// Results that wait for the thread that takes them, for each thread.
 const WAITING: usize = 4;
 
+/// Stands for the number of results after an error or a panic.
+const ENDED: usize = usize::MAX;
+
 /// How many results were taken, for those who wait until it is enough. Nobody waits any more after a panic or an error.
 struct Taken {
     count: Mutex<usize>,
@@ -37,11 +40,11 @@ struct Taken {
 }
 
 impl Taken {
-    /// Waits while there are too few for the result with this number.
-    fn wait(&self, is_enough: impl Fn(usize) -> bool) {
+    /// Waits while there are too few for a result. False if no further result is wanted.
+    fn wait(&self, is_enough: impl Fn(usize) -> bool) -> bool {
         let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.more.wait_while(count, |count| !is_enough(*count));
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        *waited.unwrap_or_else(PoisonError::into_inner) != ENDED
     }
 
     fn set(&self, count: usize) {
@@ -56,7 +59,7 @@ struct EndsWaiting<'a>(&'a Taken);
 
 impl Drop for EndsWaiting<'_> {
     fn drop(&mut self) {
-        self.0.set(usize::MAX);
+        self.0.set(ENDED);
     }
 }
 
@@ -86,7 +89,9 @@ pub fn in_order<T: Send, E>(
                 return;
             }
             // A result that is too far ahead would wait in memory.
-            taken.wait(|taken| k < taken.saturating_add(ahead));
+            if !taken.wait(|taken| k < taken.saturating_add(ahead)) {
+                return;
+            }
             let waiting = EndsWaiting(&taken);
             let made = make(k);
             std::mem::forget(waiting);

@@ -21,10 +21,7 @@ use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 pub(super) fn answers(problem: &Problem<'_>, budget: &Budget, best: &mut Judge<'_, '_>) {
     let mut prepared = Prepared::by(budget.threads(), problem);
     let optimal = of_presets(&prepared, best, budget);
-    if (optimal && is_sum(problem.objective()))
-        || problem.preset() != Preset::Strong
-        || !budget.uses_all()
-    {
+    if optimal || problem.preset() != Preset::Strong || !budget.uses_all() {
         return;
     }
     // The user gives time, so the search goes on with other random numbers: in turn from the best answer and anew.
@@ -56,7 +53,8 @@ pub(super) fn answers(problem: &Problem<'_>, budget: &Budget, best: &mut Judge<'
     }
 }
 
-/// Gives the answers of all presets up to that of the problem to the judge. True if one of them is optimal in hops.
+/// Gives the answers of all presets up to that of the problem to the judge. True if no mapping is better in the objective
+/// than the best of them.
 fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Budget) -> bool {
     let problem = prepared.problem;
     let weighed = problem.with_objective(Objective::HopBytes);
@@ -106,7 +104,7 @@ fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Bu
             break;
         }
     }
-    optimal
+    least_load || optimal && is_sum(problem.objective())
 }
 
 /// The best answer in hops, weighted as the graph of the problem is, and whether there is no better one.

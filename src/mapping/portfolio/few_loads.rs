@@ -5,9 +5,9 @@
 //! is left as soon as one load is as large as the best value so far. The tasks with the most partners among the placed
 //! ones come first. Where a grid looks the same from all of its slots, the first task has one place.
 //!
-//! Limits: [`TASKS`] tasks, [`PLACES`] places, [`MOST_STEPS`] links between all of these places, and as many looks at loads as the
-//! preset has. The loads of a pair must follow from its places alone. So there is no such search for the predicted time
-//! where messages choose their ways, or where a hash does.
+//! Limits: [`TASKS`] tasks, [`PLACES`] places, [`MOST_STEPS`] links between all of these places, and as many looks at
+//! loads as the preset has. The loads of a pair must follow from its places alone. So there is no such search for the
+//! predicted time where messages choose their ways, or where a hash does.
 
 use crate::base::sorting::Arrange;
 use crate::mapping::evaluation::directed;
