@@ -32,12 +32,8 @@ pub(crate) fn value_of(
     slot_of_task: &[usize],
 ) -> Option<f64> {
     let matrix = directed(graph, traffic);
-    let evaluate = match objective {
-        Objective::Time => metrics::evaluate_by,
-        Objective::Mc | Objective::Mmc => metrics::evaluate_loads,
-        _ => metrics::evaluate_pairs,
-    };
-    let e = evaluate(1, &matrix, topology, slot_of_task).ok()?;
+    let parts = parts_of(objective);
+    let e = metrics::evaluate_parts(parts, 1, &matrix, topology, slot_of_task).ok()?;
     match objective {
         Objective::HopBytes => Some(e.hop_bytes as f64),
         Objective::TotalHops => Some(e.total_hops as f64),
@@ -46,6 +42,15 @@ pub(crate) fn value_of(
         Objective::Mc => e.mc,
         Objective::Mmc => e.mmc.map(|m| m as f64),
         Objective::Time => e.predicted_time,
+    }
+}
+
+/// The metrics that an objective needs.
+pub(crate) fn parts_of(objective: Objective) -> metrics::Parts {
+    match objective {
+        Objective::Time => metrics::Parts::Time,
+        Objective::Mc | Objective::Mmc => metrics::Parts::Loads,
+        _ => metrics::Parts::Pairs,
     }
 }
 

@@ -11,7 +11,7 @@ mod blocks;
 mod budget;
 mod coarsening;
 mod engine;
-mod evaluation;
+pub(crate) mod evaluation;
 mod geometric;
 mod identity;
 mod initial;

@@ -7,7 +7,7 @@ use super::time::predicted_time;
 use super::tree_sums::TreeSums;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::matrix::SparseMatrix;
-use crate::topology::{Network, Topology, Tree};
+use crate::topology::{Topology, Tree};
 use serde::Serialize;
 
 /// The metrics of a mapping; field names are those of `rankweave eval --json`.
@@ -71,6 +71,19 @@ pub fn evaluate(
     evaluate_by(1, matrix, topology, slot_of_task)
 }
 
+/// Which metrics are computed. Off trees, all others are 0 or `None`. On trees, all come from the same sums, and are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parts {
+    /// Those of the distances of pairs. Off trees, they take a small part of the time.
+    Pairs,
+    /// These, and the loads of links on fixed routes.
+    Loads,
+    /// The predicted time. Off trees, all others take as long again.
+    Time,
+    /// All.
+    All,
+}
+
 /// [`evaluate`] by several threads, which share large matrices on trees. The result does not depend on their number.
 pub fn evaluate_by(
     threads: usize,
@@ -78,30 +91,7 @@ pub fn evaluate_by(
     topology: &dyn Topology,
     slot_of_task: &[usize],
 ) -> Result<Evaluation> {
-    let links = topology.network().map(|network| (network, true));
-    evaluate_parts((threads, links), matrix, topology, slot_of_task)
-}
-
-/// [`evaluate_by`] without the predicted time, which is `None`. Where messages choose their ways, it takes a part of the
-/// time.
-pub fn evaluate_loads(
-    threads: usize,
-    matrix: &SparseMatrix,
-    topology: &dyn Topology,
-    slot_of_task: &[usize],
-) -> Result<Evaluation> {
-    let links = topology.network().map(|network| (network, false));
-    evaluate_parts((threads, links), matrix, topology, slot_of_task)
-}
-
-/// [`evaluate_by`] without the figures of links, which are `None`. Off trees, it takes a small part of the time.
-pub fn evaluate_pairs(
-    threads: usize,
-    matrix: &SparseMatrix,
-    topology: &dyn Topology,
-    slot_of_task: &[usize],
-) -> Result<Evaluation> {
-    evaluate_parts((threads, None), matrix, topology, slot_of_task)
+    evaluate_parts(Parts::All, threads, matrix, topology, slot_of_task)
 }
 
 /// Errors: those of [`evaluate`].
@@ -118,27 +108,12 @@ fn check(matrix: &SparseMatrix, topology: &dyn Topology, slot_of_task: &[usize])
     Ok(())
 }
 
-/// The predicted time alone; `None` if the topology has no links. Off trees, this takes a part of the time of all
-/// metrics.
+/// [`evaluate_by`] for some of the metrics.
 ///
 /// Errors: those of [`evaluate`].
-pub fn evaluate_time(
+pub fn evaluate_parts(
+    parts: Parts,
     threads: usize,
-    matrix: &SparseMatrix,
-    topology: &dyn Topology,
-    slot_of_task: &[usize],
-) -> Result<Option<f64>> {
-    if topology.as_tree().is_some() {
-        return Ok(evaluate_by(threads, matrix, topology, slot_of_task)?.predicted_time);
-    }
-    check(matrix, topology, slot_of_task)?;
-    Ok(predicted_time(matrix, topology, slot_of_task).map(|time| time.slowest))
-}
-
-/// An evaluation by so many threads; with the figures of the links of the network, if one is given, and with the predicted
-/// time if it is wanted.
-fn evaluate_parts(
-    (threads, links): (usize, Option<(&dyn Network, bool)>),
     matrix: &SparseMatrix,
     topology: &dyn Topology,
     slot_of_task: &[usize],
@@ -147,26 +122,35 @@ fn evaluate_parts(
     let mut e = Evaluation::default();
     let unit = if matrix.counts_halves() { 2 } else { 1 };
     let tree = topology.as_tree().zip(TreeSums::new(threads, matrix, topology, slot_of_task));
-    let sums = match &tree {
-        Some((tree, sums)) => PairSums::of_tree(tree, sums),
-        None => PairSums::new(matrix, topology, slot_of_task),
-    };
-    sums.write(&mut e, unit);
-    e.rails = rail_loads(matrix, topology, slot_of_task);
-    if let Some((network, with_time)) = links {
-        let (links, time) = match &tree {
-            Some((tree, sums)) => (sums.congestion(tree), Some(sums.time(tree) / unit as f64)),
-            None => (
-                congestion::of_links(matrix, network, slot_of_task),
-                with_time
-                    .then(|| predicted_time(matrix, topology, slot_of_task))
-                    .flatten()
-                    .map(|time| time.slowest),
-            ),
-        };
-        e.predicted_time = time.filter(|_| with_time);
-        (e.mc, e.mmc) = (Some(links.mc / unit as f64), Some(links.mmc));
-        (e.ac, e.amc) = (Some(links.ac / unit as f64), Some(links.amc));
+    let has = |part| parts == part || parts == Parts::All;
+    let (mut loads, mut time) = (None, None);
+    match (&tree, topology.network()) {
+        (Some((tree, sums)), network) => {
+            PairSums::of_tree(tree, sums).write(&mut e, unit);
+            if network.is_some() {
+                loads = Some(sums.congestion(tree));
+                time = Some(sums.time(tree) / unit as f64);
+            }
+        }
+        (None, network) => {
+            if parts != Parts::Time {
+                PairSums::new(matrix, topology, slot_of_task).write(&mut e, unit);
+            }
+            loads = network
+                .filter(|_| has(Parts::Loads))
+                .map(|network| congestion::of_links(matrix, network, slot_of_task));
+            if has(Parts::Time) {
+                time = predicted_time(matrix, topology, slot_of_task).map(|time| time.slowest);
+            }
+        }
+    }
+    if parts != Parts::Time {
+        e.rails = rail_loads(matrix, topology, slot_of_task);
+    }
+    e.predicted_time = time;
+    if let Some(loads) = loads {
+        (e.mc, e.mmc) = (Some(loads.mc / unit as f64), Some(loads.mmc));
+        (e.ac, e.amc) = (Some(loads.ac / unit as f64), Some(loads.amc));
     }
     Ok(e)
 }
@@ -307,6 +291,29 @@ mod tests {
         assert_eq!(e.ac, Some(loads.iter().sum::<f64>() / 10.0));
         assert_eq!(e.amc, Some((2 + 1 + 1 + 1 + 1 + 2 + 2 + 2 + 1 + 1) as f64 / 10.0));
         assert_eq!((e.icv, e.icm, e.mnrv.whole(), e.mnrm), (13, 3, Some(8), 2));
+    }
+
+    /// What is left out does not change the rest.
+    #[test]
+    fn parts_are_those_of_the_whole() {
+        let m = matrix(3, &[(0, 1, 10), (1, 2, 6), (2, 0, 4), (0, 2, 1)]);
+        for machine in ["torus:4", "torus:2x2,routing=adaptive", "tree:2:2", "dragonfly:2x2x1"] {
+            let topology = parse(machine).unwrap();
+            let of = |parts| evaluate_parts(parts, 1, &m, topology.as_ref(), &[0, 1, 3]).unwrap();
+            let all = of(Parts::All);
+            for parts in [Parts::Pairs, Parts::Loads] {
+                let some = of(parts);
+                assert_eq!((some.hop_bytes, some.max_com), (all.hop_bytes, all.max_com));
+                assert_eq!((some.total_hops, some.mnrm), (all.total_hops, all.mnrm));
+            }
+            let loads = of(Parts::Loads);
+            assert_eq!((loads.mc, loads.mmc, loads.ac), (all.mc, all.mmc, all.ac));
+            assert!(all.predicted_time.is_some());
+            assert_eq!(of(Parts::Time).predicted_time, all.predicted_time);
+            let is_tree = topology.as_tree().is_some();
+            assert_eq!(of(Parts::Pairs).mc.is_some(), is_tree, "{machine}");
+            assert_eq!(loads.predicted_time.is_some(), is_tree, "{machine}");
+        }
     }
 
     #[test]

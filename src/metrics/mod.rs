@@ -15,9 +15,7 @@ mod tree_sums;
 mod validate;
 
 pub use byte_sum::ByteSum;
-pub use evaluation::{
-    Evaluation, evaluate, evaluate_by, evaluate_loads, evaluate_pairs, evaluate_time,
-};
+pub use evaluation::{Evaluation, Parts, evaluate, evaluate_by, evaluate_parts};
 pub use rails::{RailLoad, RailLoads, rail_loads};
 pub(crate) use time::DEVIATIONS;
 pub use time::{PredictedTime, predicted_time};

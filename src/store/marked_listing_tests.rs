@@ -128,18 +128,22 @@ fn without_marks_all_files_are_asked() {
     assert!(asked("not again") < 4);
 }
 
-/// A program that knows nothing of marks puts another file with the same number there.
+/// A program that knows nothing of marks puts another file with the same number there. The list asks all files.
+fn a_change_that_nothing_shows_is_found(store: &Path, cache: &Path) {
+    put(store, "app/8", 7000);
+    renumber(cache, "app%2F8", number(store, "app/8"));
+    let listing = compared(store, cache);
+    assert_eq!((listing.record(0).recorded_at, listing.cost.asked), (7000, FEWEST + 1));
+}
+
 #[test]
 fn a_change_that_nothing_shows_makes_the_list_ask_all() {
     let (_dir, store, cache) = listed();
-    put(&store, "app/8", 7000);
-    renumber(&cache, "app%2F8", number(&store, "app/8"));
     let mut index = Index::read(&index_file(&cache));
     index.state.recent.clear();
     index.state.read_at += 1;
     index.keep(&index_file(&cache), &[]);
-    let listing = compared(&store, &cache);
-    assert_eq!((listing.record(0).recorded_at, listing.cost.asked), (7000, FEWEST + 1));
+    a_change_that_nothing_shows_is_found(&store, &cache);
 }
 
 /// Records that were marked lately are asked, too. They are no reason for the change of the directory if they are the same.
@@ -149,10 +153,7 @@ fn regression_a_change_that_nothing_shows_soon_after_a_mark() {
     Store::open(&store).save(&record("app/3", 6000)).unwrap();
     settle(&store);
     assert!((1..30).contains(&compared(&store, &cache).cost.asked));
-    put(&store, "app/8", 7000);
-    renumber(&cache, "app%2F8", number(&store, "app/8"));
-    let listing = compared(&store, &cache);
-    assert_eq!((listing.record(0).recorded_at, listing.cost.asked), (7000, FEWEST + 1));
+    a_change_that_nothing_shows_is_found(&store, &cache);
 }
 
 /// A file that cannot be read is found at each list. It is no reason for the change of the directory.
@@ -162,10 +163,7 @@ fn regression_a_change_that_nothing_shows_beside_a_damaged_record() {
     fs::write(store.join("damaged.rkw"), "no record").unwrap();
     settle(&store);
     compared(&store, &cache);
-    put(&store, "app/8", 7000);
-    renumber(&cache, "app%2F8", number(&store, "app/8"));
-    let listing = compared(&store, &cache);
-    assert_eq!((listing.record(0).recorded_at, listing.cost.asked), (7000, FEWEST + 1));
+    a_change_that_nothing_shows_is_found(&store, &cache);
 }
 
 #[test]

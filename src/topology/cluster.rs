@@ -342,6 +342,10 @@ impl Routing for OfProcesses<'_> {
         }
     }
 
+    fn has_detours(&self) -> bool {
+        self.nodes.as_ref().is_some_and(|routing| routing.has_detours())
+    }
+
     fn detours(&self, from: usize, to: usize) -> usize {
         let hosts = self.cluster.host_of(from).zip(self.cluster.host_of(to));
         match (hosts, &self.nodes) {

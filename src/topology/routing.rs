@@ -24,6 +24,11 @@ pub trait Routing: Send + Sync {
         self.spread(from, to, visit);
     }
 
+    /// Whether messages may take longer paths where the shortest ones are loaded ([`Routing::detours`]).
+    fn has_detours(&self) -> bool {
+        false
+    }
+
     /// The number of longer paths that messages take where the shortest ones are loaded; 0 if there are none.
     fn detours(&self, _from: usize, _to: usize) -> usize {
         0

@@ -203,6 +203,10 @@ impl Routing for OfSlots<'_> {
         }
     }
 
+    fn has_detours(&self) -> bool {
+        self.whole.as_ref().is_some_and(|routing| routing.has_detours())
+    }
+
     fn detours(&self, from: usize, to: usize) -> usize {
         let whole = self.whole.as_ref();
         whole.map_or(0, |routing| routing.detours(self.slots[from], self.slots[to]))

@@ -141,7 +141,7 @@ class Containers:
 
     def close(self):
         """Ends the machine, and removes the images."""
-        self.run("podman rmi --all --force")
+        self.run("podman rmi --all --force", 900)
         self.shell.close()
 
 

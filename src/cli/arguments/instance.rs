@@ -4,6 +4,7 @@ use super::selection::{self, KindArg, StoreArgs};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::formats::FORMATS;
 use crate::mapping::Objective;
+use crate::mapping::evaluation::parts_of;
 use crate::matrix::SparseMatrix;
 use crate::metrics::{self, Evaluation};
 use crate::options::Slots;
@@ -128,17 +129,9 @@ pub(in crate::cli) fn cost_of(
     slot_of_task: &[usize],
 ) -> Result<ObjectiveValue> {
     let (matrix, topology) = (&instance.matrix, instance.topology.as_ref());
-    let found = match objective {
-        Objective::Time => metrics::evaluate_time(threads, matrix, topology, slot_of_task)?
-            .map(ObjectiveValue::Real),
-        Objective::Mc | Objective::Mmc => {
-            value_of(objective, &metrics::evaluate_loads(threads, matrix, topology, slot_of_task)?)
-        }
-        _ => {
-            value_of(objective, &metrics::evaluate_pairs(threads, matrix, topology, slot_of_task)?)
-        }
-    };
-    found.ok_or_else(|| no_links(objective, topology))
+    let parts = parts_of(objective);
+    let e = metrics::evaluate_parts(parts, threads, matrix, topology, slot_of_task)?;
+    value_of(objective, &e).ok_or_else(|| no_links(objective, topology))
 }
 
 /// The value of an objective; `None` if the objective needs links and the topology has none.

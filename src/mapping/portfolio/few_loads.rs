@@ -9,17 +9,12 @@
 //! loads as the preset has. The loads of a pair must follow from its places alone. So there is no such search for the
 //! predicted time where messages choose their ways, or where a hash does.
 
+use super::few_tasks::{PLACES, TASKS, order};
 use crate::base::sorting::Arrange;
 use crate::mapping::evaluation::directed;
 use crate::mapping::{Budget, Objective, Preset, Problem};
 use crate::metrics::ends::{Ends, Sent};
 use crate::topology::{Network, Routing, Topology};
-
-/// The largest number of tasks.
-const TASKS: usize = 10;
-
-/// The largest number of places.
-const PLACES: usize = 16;
 
 /// The most links on the ways between all places, each counted for each way.
 const MOST_STEPS: usize = 1 << 16;
@@ -93,7 +88,7 @@ impl Loads {
         let routing = network.map(|network| network.routing());
         let fits = match (objective, &routing) {
             (Objective::MaxCom, _) | (Objective::Mc | Objective::Mmc, Some(_)) => true,
-            (Objective::Time, Some(routing)) => is_fixed(routing.as_ref(), slots),
+            (Objective::Time, Some(routing)) => is_fixed(routing.as_ref()),
             _ => false,
         };
         if !fits {
@@ -160,9 +155,8 @@ impl Loads {
 }
 
 /// True if the bytes of a pair of slots always take the same ways.
-fn is_fixed(routing: &dyn Routing, slots: &[u32]) -> bool {
-    let detours = |&a: &u32| slots.iter().any(|&b| routing.detours(a as usize, b as usize) > 0);
-    !routing.is_hashed() && !routing.chooses() && !slots.iter().any(detours)
+fn is_fixed(routing: &dyn Routing) -> bool {
+    !routing.is_hashed() && !routing.chooses() && !routing.has_detours()
 }
 
 /// What the loads of a pair follow from.
@@ -212,7 +206,7 @@ struct Search<'a> {
     /// The tasks in the order in which they are placed.
     order: Vec<usize>,
     /// The place that a task is fixed to.
-    fixed: Vec<Option<u32>>,
+    fixed: Vec<Option<usize>>,
     /// The first task may be put on the first place: all places look the same.
     first_is_any: bool,
     taken: Vec<bool>,
@@ -228,8 +222,15 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(problem: &Problem<'_>, loads: &'a Loads, most: f64, left: u64) -> Search<'a> {
-        let fixed: Vec<Option<u32>> =
-            (0..loads.tasks).map(|task| problem.fixed_place(task).map(|p| p as u32)).collect();
+        let fixed: Vec<Option<usize>> =
+            (0..loads.tasks).map(|task| problem.fixed_place(task)).collect();
+        // Weights that are far too large only have to be large.
+        let weight = |weight: u64| weight.min(i64::MAX as u64 / TASKS as u64) as i64;
+        let graph = problem.graph();
+        let mut weights = vec![vec![0; loads.tasks]; loads.tasks];
+        for (v, row) in weights.iter_mut().enumerate() {
+            graph.arcs(v).for_each(|(t, w)| row[t as usize] = weight(w));
+        }
         let topology = problem.topology();
         let looks_alike = topology.as_grid().is_some_and(|grid| {
             grid.dims().iter().zip(grid.wrap()).all(|(&length, &wraps)| wraps || length == 1)
@@ -243,7 +244,7 @@ impl<'a> Search<'a> {
         Search {
             load: vec![0.0; loads.resources],
             trail: Vec::new(),
-            order: order(problem, &fixed),
+            order: order(&weights, &fixed),
             fixed,
             first_is_any: looks_alike && is_whole && is_free,
             taken: vec![false; loads.places],
@@ -266,7 +267,9 @@ impl<'a> Search<'a> {
         };
         let fixed = self.fixed[task];
         let mut branches = Vec::new();
-        for place in (0..self.loads.places as u32).filter(|&p| fixed.is_none_or(|f| f == p)) {
+        for place in
+            (0..self.loads.places as u32).filter(|&p| fixed.is_none_or(|f| f == p as usize))
+        {
             let others = placed == 0 && self.first_is_any && place > 0;
             if self.taken[place as usize] || others {
                 continue;
@@ -340,60 +343,21 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Fixed tasks first, then always the task with the most traffic to those before it.
-fn order(problem: &Problem<'_>, fixed: &[Option<u32>]) -> Vec<usize> {
-    let graph = problem.graph();
-    let mut order: Vec<usize> = Vec::new();
-    while order.len() < fixed.len() {
-        let rest = (0..fixed.len()).filter(|v| !order.contains(v));
-        let next = rest.max_by_key(|&v| {
-            let to_placed = graph.arcs(v).filter(|(t, _)| order.contains(&(*t as usize)));
-            let near: u64 = to_placed.map(|(_, weight)| weight).fold(0, u64::saturating_add);
-            let all = graph.weights(v).iter().copied().fold(0, u64::saturating_add);
-            (fixed[v].is_some(), near, all)
-        });
-        order.extend(next);
-    }
-    order
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::random::SplitMix64;
     use crate::mapping::evaluation::value;
-    use crate::matrix::Graph;
+    use crate::mapping::portfolio::few_tasks::tests::{permutations, random_graph};
     use crate::topology::parse;
 
-    fn random_graph(tasks: u32, random: &mut SplitMix64) -> Graph {
-        let mut edges = Vec::new();
-        for a in 0..tasks {
-            for b in 0..a {
-                if !random.next_u64().is_multiple_of(3) {
-                    edges.push((a, b, 1 + random.next_u64() % 20));
-                }
-            }
-        }
-        Graph::from_edges(tasks as usize, &edges)
-    }
-
     /// The least value of all permutations, by the independent evaluator.
-    fn least(problem: &Problem<'_>, place_of: &mut Vec<u32>, at: usize) -> f64 {
-        if at == place_of.len() {
-            let moved = |(task, &place): (usize, &u32)| {
-                problem.fixed_place(task).is_some_and(|fixed| fixed as u32 != place)
-            };
-            if place_of.iter().enumerate().any(moved) {
-                return f64::INFINITY;
-            }
-            return value(problem, &problem.slots_of(place_of)).unwrap();
-        }
+    fn least(problem: &Problem<'_>) -> f64 {
         let mut best = f64::INFINITY;
-        for k in at..place_of.len() {
-            place_of.swap(at, k);
-            best = best.min(least(problem, place_of, at + 1));
-            place_of.swap(at, k);
-        }
+        let mut all = (0..problem.tasks() as u32).collect();
+        permutations(problem, &mut all, 0, &mut |place_of| {
+            best = best.min(value(problem, &problem.slots_of(place_of)).unwrap());
+        });
         best
     }
 
@@ -421,8 +385,7 @@ mod tests {
                 assert!(found.complete);
                 let found = found.place_of.unwrap();
                 let worth = value(&problem, &problem.slots_of(&found)).unwrap();
-                let mut all = (0..graph.vertices() as u32).collect();
-                let optimum = least(&problem, &mut all, 0);
+                let optimum = least(&problem);
                 let is_optimal = (worth - optimum).abs() <= 1e-9 * optimum;
                 assert!(is_optimal, "{machine} {objective:?}: {worth}, not {optimum}");
                 let again = better(&problem, Preset::Default, worth, unlimited).unwrap();
@@ -458,7 +421,7 @@ mod tests {
                 let found = better(&problem, Preset::Default, f64::MAX, &Budget::unlimited());
                 let found = found.unwrap().place_of.unwrap();
                 let worth = value(&problem, &problem.slots_of(&found)).unwrap();
-                let optimum = least(&problem, &mut (0..6).collect(), 0);
+                let optimum = least(&problem);
                 assert!((worth - optimum).abs() <= 1e-9 * optimum, "{worth}, not {optimum}");
             }
         }

@@ -11,10 +11,10 @@ use crate::mapping::engine::{Distance, Prepared, with_distance};
 use crate::mapping::{Budget, Preset};
 
 /// The largest number of tasks.
-const TASKS: usize = 10;
+pub(super) const TASKS: usize = 10;
 
 /// The largest number of places.
-const PLACES: usize = 16;
+pub(super) const PLACES: usize = 16;
 
 /// Branches between two looks at the clock.
 const BETWEEN_CLOCKS: u64 = 4096;
@@ -168,14 +168,16 @@ impl Search {
     }
 }
 
-/// Fixed tasks first, then always the task with the most traffic to those before it.
-fn order(weights: &[[i64; TASKS]; TASKS], fixed: &[Option<usize>]) -> Vec<usize> {
+/// Fixed tasks first, then always the task with the most traffic to those before it. `weights` has the traffic of each
+/// task to all others.
+pub(super) fn order<W: AsRef<[i64]>>(weights: &[W], fixed: &[Option<usize>]) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::new();
     while order.len() < fixed.len() {
         let rest = (0..fixed.len()).filter(|v| !order.contains(v));
         let next = rest.max_by_key(|&v| {
-            let near: i64 = order.iter().map(|&t| weights[v][t]).sum();
-            (fixed[v].is_some(), near, weights[v].iter().sum::<i64>())
+            let of = weights[v].as_ref();
+            let near: i64 = order.iter().map(|&t| of[t]).sum();
+            (fixed[v].is_some(), near, of.iter().sum::<i64>())
         });
         order.extend(next);
     }
@@ -183,14 +185,17 @@ fn order(weights: &[[i64; TASKS]; TASKS], fixed: &[Option<usize>]) -> Vec<usize>
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::base::random::SplitMix64;
     use crate::mapping::Problem;
     use crate::matrix::Graph;
     use crate::topology::parse;
 
-    fn random_graph(tasks: u32, random: &mut SplitMix64) -> Graph {
+    pub(in crate::mapping::portfolio) fn random_graph(
+        tasks: u32,
+        random: &mut SplitMix64,
+    ) -> Graph {
         let mut edges = Vec::new();
         for a in 0..tasks {
             for b in 0..a {
@@ -202,20 +207,25 @@ mod tests {
         Graph::from_edges(tasks as usize, &edges)
     }
 
-    /// The least cost of all permutations, one after the other.
-    fn least(prepared: &Prepared<'_, '_>, place_of: &mut Vec<u32>, at: usize) -> i128 {
+    /// Visits all permutations of the places behind the first `at` that leave the fixed tasks of a problem where they are.
+    pub(in crate::mapping::portfolio) fn permutations(
+        problem: &Problem<'_>,
+        place_of: &mut Vec<u32>,
+        at: usize,
+        visit: &mut dyn FnMut(&[u32]),
+    ) {
         if at == place_of.len() {
-            let wrong =
-                (0..at).any(|v| prepared.fixed_place(v).is_some_and(|p| p as u32 != place_of[v]));
-            return if wrong { i128::MAX } else { prepared.cost(place_of) };
+            let moved = |v: usize| problem.fixed_place(v).is_some_and(|p| p as u32 != place_of[v]);
+            if !(0..at).any(moved) {
+                visit(place_of);
+            }
+            return;
         }
-        let mut best = i128::MAX;
         for k in at..place_of.len() {
             place_of.swap(at, k);
-            best = best.min(least(prepared, place_of, at + 1));
+            permutations(problem, place_of, at + 1, visit);
             place_of.swap(at, k);
         }
-        best
     }
 
     #[test]
@@ -235,7 +245,12 @@ mod tests {
             let found = found.place_of.unwrap();
             let mut all = (0..graph.vertices() as u32).collect();
             let cost = prepared.cost(&found);
-            assert_eq!(cost, least(&prepared, &mut all, 0), "{machine}");
+            let mut least = i128::MAX;
+            // Fixed tasks are those of the problem, and vertices are numbered otherwise.
+            permutations(&problem, &mut all, 0, &mut |by_task| {
+                least = least.min(prepared.cost(&prepared.by_vertex(by_task.to_vec())));
+            });
+            assert_eq!(cost, least, "{machine}");
             let again = best_of_all(&prepared, cost, Preset::Default, &Budget::unlimited());
             assert!(again.complete && again.place_of.is_none());
         }

@@ -4,7 +4,6 @@
 
 use crate::mapping::evaluation::{time, value};
 use crate::mapping::{Budget, Objective, Outcome, Problem};
-use crate::topology::Routing;
 use std::time::{Duration, Instant};
 
 /// So many answers are judged always: the given order, and one of a search.
@@ -36,14 +35,9 @@ impl<'a, 'p> Judge<'a, 'p> {
     /// Judges only the first [`ALWAYS`] answers if the time is over and one answer took longer than [`LONG`]. The loads
     /// of all links for 4096 tasks on a torus with adaptive routing take 0.1 to 0.4 s.
     pub(super) fn new(problem: &'a Problem<'p>, budget: &'a Budget) -> Self {
-        let slots = problem.places();
-        let takes = |routing: &dyn Routing| {
-            let first = slots.first().map_or(0, |&slot| slot as usize);
-            slots.iter().any(|&slot| routing.detours(first, slot as usize) > 0)
-        };
         let network =
             problem.topology().network().filter(|_| problem.objective() == Objective::Time);
-        let detours = network.is_some_and(|network| takes(network.routing().as_ref()));
+        let detours = network.is_some_and(|network| network.routing().has_detours());
         Judge { problem, budget, detours, judged: 0, longest: Duration::ZERO, best: None }
     }
 

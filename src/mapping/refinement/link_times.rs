@@ -98,8 +98,7 @@ impl<'a> TimeSearch<'a> {
         let inverse = (0..network.links()).map(|link| 1.0 / network.bandwidth(link)).collect();
         let routing = network.routing();
         let hashed = routing.is_hashed();
-        let detour = |from: u32, to: u32| routing.detours(from as usize, to as usize) > 0;
-        let has_detours = slots.first().is_some_and(|&a| slots.iter().any(|&b| detour(a, b)));
+        let has_detours = routing.has_detours();
         let table = |part: f64| {
             PathTable::new(slots.len(), |from, to, visit| {
                 let ends = (slots[from as usize] as usize, slots[to as usize] as usize);

@@ -44,6 +44,10 @@ impl Routing for Adaptive<'_> {
         self.0.route(from, to, &mut |link| visit(link, 1.0));
     }
 
+    fn has_detours(&self) -> bool {
+        true
+    }
+
     fn detours(&self, from: usize, to: usize) -> usize {
         ways(self.0, from, to)
     }

@@ -53,6 +53,7 @@ fn bytes_are_neither_lost_nor_made() {
                 let mut chosen = Vec::new();
                 routing.choose(a, b, &times, &mut |link, share| chosen.push((link, share)));
                 let mut all = vec![shares, chosen];
+                assert!(routing.detours(a, b) == 0 || routing.has_detours(), "{}", topology.name());
                 for way in 0..routing.detours(a, b) {
                     let mut links = Vec::new();
                     routing.detour(a, b, way, &mut |link| links.push((link, 1.0)));

@@ -70,7 +70,8 @@ struct MetricsSummary<'a> {
 impl Args {
     pub(in crate::cli) fn execute(self) -> Result<Exit> {
         let objective: Objective = self.objective.as_deref().unwrap_or("hop-bytes").parse()?;
-        if self.lower.wanted(objective)? && self.study.wanted() {
+        let wants_bound = self.lower.wanted(objective)?;
+        if wants_bound && self.study.wanted() {
             let what = "--noise studies many matrices, and a lower bound is about one";
             return Err(Error::new(ErrorKind::Usage, what)
                 .advise("leave out --noise, or --bound and --certificate"));
@@ -85,7 +86,6 @@ impl Args {
             return self.study.execute(&instance, objective, self.json);
         }
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let wants_bound = self.lower.wanted(objective)?;
         if self.objective.is_some() && !self.json && !wants_bound {
             output::print(&format!("{}\n", cost_of(objective, &instance, threads, &mapping)?))?;
             return Ok(Exit::Done);
