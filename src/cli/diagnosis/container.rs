@@ -27,8 +27,8 @@ pub(super) fn finding(name: &str, program: &Diagnosed, diagnosis: &Diagnosis) ->
             );
             let advice = match name {
                 "docker" => {
-                    "start the launcher inside the container: Docker passes no other variables on, and without those \
-                     of the launcher each process is a launch of its own"
+                    "start the launcher inside the container: Docker passes on only what --env names, and without \
+                     the variables of the launcher each process is a launch of its own"
                 }
                 _ => {
                     "give the container also the store, and the host's network, process ids, /dev/shm and /tmp"
@@ -57,8 +57,9 @@ fn advice(name: &str, library: &Path) -> String {
              the other variables are passed on"
         ),
         "docker" => format!(
-            "start the launcher inside the container; or use docker run with --env for each variable of the launcher \
-             and of rankweave, --env LD_PRELOAD={library}, --volume {directory}:{directory}"
+            "start the launcher inside the container: Docker has no --env-host, so that each variable of the launcher \
+             (those of PMIx and Open MPI) and of rankweave would need an --env of its own, besides \
+             --env LD_PRELOAD={library} --volume {directory}:{directory}"
         ),
         "podman" | "podman-hpc" => {
             format!("use {name} run --env-host --volume {directory}:{directory}")
@@ -128,6 +129,11 @@ mod tests {
         verdict(&words[0], &words, Path::new(LIBRARY), &around)
     }
 
+    fn is_unknown_with(line: &str, variables: &[(&str, &str)]) {
+        let found = with(line, variables);
+        assert!(matches!(found, Verdict::Unknown(_)), "{line}: {found:?}");
+    }
+
     fn of(line: &str) -> Verdict {
         with(line, &[("HOME", "/home/ann"), ("USER", "ann")])
     }
@@ -167,7 +173,8 @@ mod tests {
             "podman run --env-host -v /:/ image ./a",
             "podman run --env-host -v /opt:/opt --tmpfs /opt/rankweave image ./a",
             "ch-run --bind /opt:/opt --bind /mnt:/opt image -- ./a",
-            "apptainer exec -u --bind /opt:/mnt image ./a",
+            "apptainer exec -u -c --bind /opt:/mnt image ./a",
+            "apptainer exec -u --bind /mnt:/opt image ./a",
         ] {
             is_lost(lost);
         }
@@ -221,6 +228,18 @@ mod tests {
         let name = file.path().display();
         is_unknown(&format!("podman run --env-host --env-file {name} -v /opt:/opt image ./t"));
         is_unknown(&format!("ch-run --set-env={name} --bind /opt image -- ./t"));
+        // Podman passes on what begins so.
+        for (text, may_pass) in
+            [("A=1\n LD_*\n", true), ("*", true), ("# LD_*\nMPI_*\nA=*\n", false)]
+        {
+            std::fs::write(&file, text).unwrap();
+            let line = |program| format!("{program} run --env-file {name} -v /opt:/opt image ./t");
+            match may_pass {
+                true => is_unknown(&line("podman")),
+                false => is_lost(&line("podman")),
+            }
+            is_lost(&line("docker"));
+        }
     }
 
     #[test]
@@ -251,12 +270,80 @@ mod tests {
     }
 
     #[test]
+    fn a_mount_without_a_source_or_of_another_type() {
+        let given = "-e LD_PRELOAD --mount type=bind,dst=/opt image ./t";
+        is_given(&format!("podman run {given}"));
+        is_lost(&format!("docker run {given}"));
+        is_lost("podman run -e LD_PRELOAD --mount type=bind,dst=/mnt image ./t");
+        for mount in ["type=glob,src=/opt/*", "type=glob,src=/opt/*,dst=/opt", "type=new,dst=/mnt"]
+        {
+            is_unknown(&format!("podman run --env-host --mount {mount} image ./t"));
+        }
+        for kind in ["", "type=volume,", "type=tmpfs,", "type=image,src=i,", "type=devpts,"] {
+            is_lost(&format!("podman run --env-host --mount {kind}dst=/opt image ./t"));
+        }
+    }
+
+    /// It keeps what `run` gave to it.
+    #[test]
+    fn a_container_that_runs_already() {
+        for exec in ["docker exec", "podman exec", "podman-hpc exec", "enroot exec"] {
+            is_unknown(&format!("{exec} container ./t"));
+            is_unknown(&format!("{exec} -e A=1 container ./t"));
+            is_lost(&format!("{exec} -e LD_PRELOAD= container ./t"));
+        }
+        is_lost("docker run image ./t");
+        is_lost("apptainer exec -e image ./t");
+    }
+
+    #[test]
+    fn settings_of_the_site_may_bind_the_library() {
+        for name in ["apptainer", "singularity"] {
+            let line =
+                |options| format!("{name} exec {options} --env LD_PRELOAD={LIBRARY} img ./t");
+            for open in ["", "--bind /mnt", "--contain=false"] {
+                let Verdict::Unknown(why) = of(&line(open)) else { panic!("{open}") };
+                assert!(
+                    why.ends_with("visible inside, unless the site's settings bind it"),
+                    "{why}"
+                );
+            }
+            for contained in
+                ["-c", "--contain", "-C", "--containall", "--compat", "--bind /mnt:/opt"]
+            {
+                is_lost(&line(contained));
+            }
+        }
+    }
+
+    #[test]
+    fn singularity_may_be_apptainer() {
+        let line = |name: &str, more: &str| format!("{name} exec -u -c {more} img ./t");
+        for key in ["CLEANENV", "CONTAINALL", "COMPAT"] {
+            let [own, other] =
+                ["SINGULARITY_", "APPTAINER_"].map(|prefix| format!("{prefix}{key}"));
+            let singularity = line("singularity", "--bind /opt");
+            assert!(matches!(with(&singularity, &[(&own, "1")]), Verdict::Lost(_)));
+            is_unknown_with(&singularity, &[(&other, "1")]);
+            assert_eq!(with(&singularity, &[(&other, "0")]), Verdict::Given);
+            let apptainer = line("apptainer", "--bind /opt");
+            assert!(matches!(with(&apptainer, &[(&own, "1")]), Verdict::Lost(_)));
+            assert!(matches!(with(&apptainer, &[(&other, "1")]), Verdict::Lost(_)));
+        }
+        is_unknown_with(&line("singularity", ""), &[("APPTAINER_BIND", "/opt")]);
+        is_unknown_with(
+            &line("singularity", "-e --bind /opt"),
+            &[("APPTAINERENV_LD_PRELOAD", LIBRARY)],
+        );
+    }
+
+    #[test]
     fn apptainer_with_setuid_needs_the_variable_named() {
         for name in ["apptainer", "singularity"] {
             is_unknown(&format!("{name} exec --bind /opt img ./t"));
             is_given(&format!("{name} exec --bind /opt --env LD_PRELOAD={LIBRARY} img ./t"));
             is_lost(&format!("{name} exec --bind /opt --env LD_PRELOAD=/x.so img ./t"));
-            is_lost(&format!("{name} exec --bind /mnt img ./t"));
+            is_lost(&format!("{name} exec -c --bind /mnt img ./t"));
             let line = format!("{name} exec --bind /opt -e img ./t");
             assert_eq!(with(&line, &[("SINGULARITYENV_LD_PRELOAD", LIBRARY)]), Verdict::Given);
             let line = format!("{name} exec --env LD_PRELOAD={LIBRARY} img ./t");
@@ -266,8 +353,9 @@ mod tests {
         assert!(matches!(with(line, &[("APPTAINER_CLEANENV", "1")]), Verdict::Lost(_)));
         // What the site usually gives to every container.
         let usual = |home| with("apptainer exec -u img ./t", &[("HOME", home)]);
-        assert!(matches!(usual("/opt/rankweave"), Verdict::Unknown(_)));
-        assert!(matches!(usual("/home/ann"), Verdict::Lost(_)));
+        let says = |home, text| matches!(usual(home), Verdict::Unknown(why) if why.contains(text));
+        assert!(says("/opt/rankweave", "it usually gets /opt/rankweave"));
+        assert!(says("/home/ann", "unless the site's settings bind it"));
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub(super) enum Verdict {
 /// Options of Docker and Podman that take folders from elsewhere.
 const FROM_ELSEWHERE: &str = "volumes-from pod pod-id-file";
 
+/// Types of `--mount` that are understood.
+const TYPES: &str = "bind volume tmpfs image devpts";
+
 /// A place in the container that does not belong to the image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mount {
@@ -33,6 +36,8 @@ pub(super) struct Mounts {
     list: Vec<Mount>,
     /// Folders of the host that the program gets under the same path, unless the site has switched this off.
     usual: Vec<PathBuf>,
+    /// What may give the program a folder that no option gives, in words.
+    elsewhere: Option<String>,
     /// Why there may be other places, in words.
     doubt: Option<String>,
 }
@@ -47,7 +52,7 @@ impl Mounts {
     ) -> Mounts {
         let mut mounts = Mounts::default();
         match runtime {
-            Runtime::Docker | Runtime::Podman => mounts.oci(line, around),
+            Runtime::Docker | Runtime::Podman => mounts.oci(runtime, line, around),
             Runtime::Apptainer => mounts.apptainer(name, line, around),
             Runtime::Charliecloud => mounts.charliecloud(line, around),
             Runtime::Enroot => {
@@ -70,14 +75,14 @@ impl Mounts {
         }
     }
 
-    fn oci(&mut self, line: &ContainerLine, around: &Surroundings) {
+    fn oci(&mut self, runtime: Runtime, line: &ContainerLine, around: &Surroundings) {
         self.running(line);
         for option in &line.options {
             let value = option.value.as_deref().unwrap_or_default();
             match option.name.as_str() {
                 "volume" => self.list.push(volume(value, around)),
                 "tmpfs" => self.list.push(empty(value)),
-                "mount" => self.mount(value, around),
+                "mount" => self.mount(value, runtime, around),
                 name if listed(FROM_ELSEWHERE, name) => {
                     self.doubt = Some(format!("--{name} may give it other folders"));
                 }
@@ -90,11 +95,18 @@ impl Mounts {
 
     fn apptainer(&mut self, name: &str, line: &ContainerLine, around: &Surroundings) {
         let contains = ["contain", "containall", "compat"];
-        let of = |keys: &[&str]| around.of_apptainer(name, keys);
+        let keys = ["BIND", "BINDPATH"];
+        let variables = around.of_apptainer(name, &keys);
+        if variables != around.of_apptainer("apptainer", &keys) {
+            let why = format!("{name} is Apptainer, whose variables bind it");
+            self.elsewhere = Some(why);
+        }
+        // With --contain, the settings of the site bind nothing.
         if !contains.iter().any(|name| line.is_on(name)) {
             let home = around.variable("HOME").map(PathBuf::from);
             self.usual.extend(home.filter(|home| home.is_absolute() && !line.is_on("no-home")));
             self.usual.extend(["/tmp".into(), "/var/tmp".into(), around.directory.clone()]);
+            self.elsewhere = Some("the site's settings bind it".into());
         }
         if line.image.starts_with("instance://") {
             self.doubt = Some("the folders of an instance that runs already are not known".into());
@@ -102,7 +114,6 @@ impl Mounts {
         if line.is_on("oci") {
             self.doubt = Some("its mode --oci is not known here".into());
         }
-        let variables = of(&["BIND", "BINDPATH"]);
         let values = variables.iter().map(String::as_str).chain(line.values("bind"));
         for value in values.flat_map(|value| value.split(',')) {
             if value.contains('\\') {
@@ -122,7 +133,7 @@ impl Mounts {
             }
         }
         for value in line.values("mount") {
-            self.mount(value, around);
+            self.mount(value, Runtime::Apptainer, around);
         }
     }
 
@@ -146,16 +157,19 @@ impl Mounts {
     }
 
     /// Reads a value of `--mount`: `type=bind,source=FROM,target=TO`, with its other names.
-    fn mount(&mut self, value: &str, around: &Surroundings) {
-        if value.contains(['"', '\\']) {
+    fn mount(&mut self, value: &str, runtime: Runtime, around: &Surroundings) {
+        let fields = || value.split(',').map(|field| field.split_once('=').unwrap_or((field, "")));
+        let field = |names: &[&str]| fields().find(|f| names.contains(&f.0)).map(|f| f.1);
+        let kind = field(&["type"]).unwrap_or("volume");
+        if value.contains(['"', '\\']) || !listed(TYPES, kind) {
             self.doubt = Some(format!("'{value}' is not understood"));
             return;
         }
-        let fields = || value.split(',').map(|field| field.split_once('=').unwrap_or((field, "")));
-        let field = |names: &[&str]| fields().find(|f| names.contains(&f.0)).map(|f| f.1);
         let Some(to) = field(&["destination", "dst", "target"]) else { return };
-        let is_bind = field(&["type"]) == Some("bind") && field(&["image-src"]).is_none();
-        let from = field(&["source", "src"]).filter(|from| is_bind && !from.is_empty());
+        let is_bind = kind == "bind" && field(&["image-src"]).is_none();
+        // Podman takes the same path of the host, and Docker refuses a bind without a source.
+        let same = Some(to).filter(|_| runtime == Runtime::Podman);
+        let from = field(&["source", "src"]).or(same).filter(|from| is_bind && !from.is_empty());
         let from = from.map(|from| around.directory.join(decoded(from)));
         self.list.push(Mount { from, to: decoded(to).into() });
     }
@@ -172,14 +186,7 @@ impl Mounts {
     fn without_doubt(&self, path: &Path, library: &Path) -> Verdict {
         let lost = || Verdict::Lost(format!("no option makes {} visible inside", path.display()));
         let Some((from, host)) = self.host(path) else {
-            let is_hidden = self.list.iter().any(|mount| path.starts_with(&mount.to));
-            return match self.usual.iter().find(|usual| path.starts_with(usual)) {
-                Some(usual) if !is_hidden && path == library => Verdict::Unknown(format!(
-                    "it usually gets {}, unless the site has switched this off",
-                    usual.display()
-                )),
-                _ => lost(),
-            };
+            return self.perhaps(path, library).map_or_else(lost, Verdict::Unknown);
         };
         let real = canonical(&host);
         if host != library && real != canonical(library) {
@@ -190,6 +197,22 @@ impl Mounts {
             true => Verdict::Given,
             false => Verdict::Unknown(format!("{} is a link to another folder", path.display())),
         }
+    }
+
+    /// Why the program may find the library under a path that no option gives, in words.
+    fn perhaps(&self, path: &Path, library: &Path) -> Option<String> {
+        if self.list.iter().any(|mount| path.starts_with(&mount.to)) {
+            return None;
+        }
+        let usual = self.usual.iter().find(|usual| path == library && path.starts_with(usual));
+        if let Some(usual) = usual {
+            let usual = usual.display();
+            return Some(format!("it usually gets {usual}, unless the site has switched this off"));
+        }
+        // It may be bound under another path.
+        let is_alike = path.file_name() == library.file_name();
+        let why = self.elsewhere.as_ref().filter(|_| is_alike)?;
+        Some(format!("no option makes {} visible inside, unless {why}", path.display()))
     }
 
     /// What of the host is under a path of the container, and the mount that it belongs to.

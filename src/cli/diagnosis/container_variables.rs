@@ -52,13 +52,17 @@ pub(super) fn preload(
     let nothing = || Value::Nothing("LD_PRELOAD is not passed on".into());
     let mut preload = Preload { value: nothing(), doubt: None };
     match runtime {
+        Runtime::Docker | Runtime::Podman | Runtime::Enroot if line.command == "exec" => {
+            let why = "the variables of a container that runs already are not known";
+            preload.value = Value::Unclear(why.into());
+        }
         Runtime::Docker | Runtime::Enroot => {}
         Runtime::Podman => of_host(line, &mut preload),
         Runtime::Apptainer => apptainer(name, line, around, &mut preload),
         Runtime::Charliecloud => preload.value = Value::OfHost,
     }
-    for file in line.values("env-file").filter(|file| mentions(file, around)) {
-        let why = format!("LD_PRELOAD is set in the file {file}, which is not understood");
+    for file in line.values("env-file").filter(|file| mentions(file, runtime, around)) {
+        let why = format!("the file {file} sets LD_PRELOAD or passes it on, and is not understood");
         preload = Preload { value: Value::Unclear(why), doubt: None };
     }
     for option in &line.options {
@@ -85,7 +89,9 @@ pub(super) fn preload(
                 Some((PRELOAD, text)) => Value::set(text, runtime),
                 Some(_) => continue,
                 // Charliecloud reads a file, and Apptainer refuses a name without a value.
-                None if runtime == Runtime::Charliecloud && mentions(assignment, around) => {
+                None if runtime == Runtime::Charliecloud
+                    && mentions(assignment, runtime, around) =>
+                {
                     Value::Unclear(format!("LD_PRELOAD is set in the file {assignment}"))
                 }
                 None if matches!(runtime, Runtime::Apptainer | Runtime::Charliecloud) => continue,
@@ -119,13 +125,18 @@ fn of_host(line: &ContainerLine, preload: &mut Preload) {
 /// What Apptainer passes on without `--env`.
 fn apptainer(name: &str, line: &ContainerLine, around: &Surroundings, preload: &mut Preload) {
     let cleans = ["cleanenv", "containall", "compat"];
-    // Singularity may be Apptainer, which reads the variables of both.
-    let variables = around.of_apptainer("apptainer", &["CLEANENV", "CONTAINALL", "COMPAT"]);
-    let is_clean =
-        cleans.iter().any(|name| line.is_on(name)) || variables.iter().any(|value| is_true(value));
-    if is_clean {
+    let cleans_by = |name: &str| {
+        let values = around.of_apptainer(name, &["CLEANENV", "CONTAINALL", "COMPAT"]);
+        values.iter().any(|value| is_true(value))
+    };
+    if cleans.iter().any(|name| line.is_on(name)) || cleans_by(name) {
         let why = "LD_PRELOAD is not passed on to a clean environment".into();
         preload.value = Value::Nothing(why);
+    } else if cleans_by("apptainer") {
+        let why = format!(
+            "a variable of Apptainer asks for a clean environment, and {name} may be another program"
+        );
+        preload.value = Value::Unclear(why);
     } else {
         preload.value = Value::OfHost;
         let why = format!(
@@ -133,24 +144,31 @@ fn apptainer(name: &str, line: &ContainerLine, around: &Surroundings, preload: &
         );
         preload.doubt = Some(why).filter(|_| !line.is_on("userns"));
     }
-    let prefixes = ["SINGULARITYENV_", "APPTAINERENV_"];
-    let prefixes = &prefixes[..if name == "apptainer" { 2 } else { 1 }];
-    for prefix in prefixes {
-        if let Some(text) = around.variable(&format!("{prefix}{PRELOAD}")) {
-            *preload = Preload { value: Value::set(&text, Runtime::Apptainer), doubt: None };
+    for prefix in ["SINGULARITYENV_", "APPTAINERENV_"] {
+        let variable = format!("{prefix}{PRELOAD}");
+        if let Some(text) = around.variable(&variable) {
+            let value = match prefix == "APPTAINERENV_" && name != "apptainer" {
+                true => Value::Unclear(format!("{variable} counts only if {name} is Apptainer")),
+                false => Value::set(&text, Runtime::Apptainer),
+            };
+            *preload = Preload { value, doubt: None };
         }
     }
 }
 
-/// Whether a file of variables has LD_PRELOAD. A file that cannot be read has none: the launch fails.
-fn mentions(file: &str, around: &Surroundings) -> bool {
+/// Whether a file of variables has LD_PRELOAD, or a line `LD_*` of Podman. A file that cannot be read has none: the launch fails.
+fn mentions(file: &str, runtime: Runtime, around: &Surroundings) -> bool {
     let mut bytes = Vec::new();
     let path = around.directory.join(decoded(file));
     let Some(file) = path.is_file().then(|| std::fs::File::open(path).ok()).flatten() else {
         return false;
     };
-    file.take(LONGEST_FILE).read_to_end(&mut bytes).is_ok()
-        && bytes.windows(PRELOAD.len()).any(|part| part == PRELOAD.as_bytes())
+    if file.take(LONGEST_FILE).read_to_end(&mut bytes).is_err() {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    text.contains(PRELOAD)
+        || runtime == Runtime::Podman && text.lines().any(|line| is_start(line.trim()))
 }
 
 /// Whether a pattern of `--unset-env` removes LD_PRELOAD; `None` if the pattern is not understood.

@@ -288,9 +288,7 @@ fn ways_on_which_the_library_is_lost() {
     bench.fails(&format!("{run} env -i ./app"), "clears-preload");
     bench.fails(&format!("{run} env LD_PRELOAD=/x.so ./app"), "replaces-preload");
     bench.works(&format!("{run} env A=1 nice -n 3 ./app"), &[]);
-    for runtime in
-        ["apptainer exec -C", "singularity exec -C", "docker exec", "podman exec", "enroot exec"]
-    {
+    for runtime in ["apptainer exec -C", "singularity exec -C", "docker run", "podman run"] {
         bench.fails(&format!("{run} {runtime} image ./app"), "container");
     }
     let place = place("rw");
@@ -310,6 +308,10 @@ fn ways_on_which_the_library_is_lost() {
         assert_eq!(value["outcome"], "nothing will be recorded", "{lost}");
     }
     for unknown in [
+        "docker exec container ./app".into(),
+        "podman exec container ./app".into(),
+        "enroot exec container ./app".into(),
+        "apptainer exec -u image ./app".into(),
         format!("apptainer exec --bind {folder} image ./app -e 3"),
         format!("podman run --unheard-of --env-host -v {folder}:{folder} image ./app"),
     ] {
