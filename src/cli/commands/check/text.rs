@@ -11,6 +11,7 @@ use crate::base::error::Result;
 use crate::base::nouns::counted;
 use crate::cli::arguments::regular_expression;
 use regex::Regex;
+use std::collections::HashMap;
 
 /// A number, whole or not.
 const NUMBER: &str = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?";
@@ -149,6 +150,7 @@ impl Filter {
         }
         let (mut a, mut b) = (self.lines(a), self.lines(b));
         if order == LineOrder::Sorted {
+            remove_common(&mut a, &mut b);
             self.sort(&mut a);
             self.sort(&mut b);
         }
@@ -219,6 +221,31 @@ impl Filter {
             }
         }
     }
+}
+
+/// Removes the lines that both texts have, as often as both have them. What remains is compared in the order
+/// of its numbers, which cannot tell `1` from `01` or 0.0001 from 0.0002.
+fn remove_common(a: &mut Vec<(usize, &str)>, b: &mut Vec<(usize, &str)>) {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for (_, line) in b.iter() {
+        *left.entry(line).or_default() += 1;
+    }
+    let mut common: HashMap<&str, usize> = HashMap::new();
+    a.retain(|(_, line)| match left.get_mut(line) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            *common.entry(line).or_default() += 1;
+            false
+        }
+        _ => true,
+    });
+    b.retain(|(_, line)| match common.get_mut(line) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    });
 }
 
 /// The place where two byte strings differ, in words.
@@ -319,6 +346,16 @@ mod tests {
         assert_eq!(missing.plain, Some((1, "rank 0: 1.5".into())));
         // Times do not decide the order.
         assert_eq!(of("b 3 s\na 9 s\n", "a 1 s\nb 8 s\n", LineOrder::Sorted), None);
+    }
+
+    #[test]
+    fn sorted_lines_whose_numbers_are_nearly_equal() {
+        let filter = filter(&[]);
+        let of = |a: &str, b: &str| filter.compare(a.as_bytes(), b.as_bytes(), LineOrder::Sorted);
+        assert_eq!(of("01\n1\n", "1\n01\n"), None);
+        assert_eq!(of("x 0.0001\nx 0.0002\n", "x 0.0002\nx 0.0001\n"), None);
+        assert_eq!(of("1\n01\n2.5\n", "2.50000001\n01\n1\n"), None);
+        assert!(of("1\n1\n01\n", "1\n01\n01\n").is_some(), "a line counts as often as it is there");
     }
 
     #[test]
