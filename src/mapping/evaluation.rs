@@ -22,6 +22,17 @@ pub(crate) fn time(
     metrics::predicted_time(&matrix, problem.topology(), slot_of_task)
 }
 
+/// The time of a mapping, simulated with fair rates; see [`metrics::fair_time`].
+pub(crate) fn fair_time(
+    problem: &Problem<'_>,
+    slot_of_task: &[usize],
+    limit: f64,
+    looks: &mut u64,
+) -> Option<f64> {
+    let matrix = directed(problem.graph(), problem.traffic());
+    metrics::fair_time(&matrix, problem.topology(), slot_of_task, limit, looks)
+}
+
 /// As [`value`], for the parts of a problem. Without the traffic, half of every edge counts in each
 /// direction, because the affinity graph has no directions.
 pub(crate) fn value_of(

@@ -70,6 +70,56 @@ fn worth(way: &[usize], other: &[usize], times: &[f64]) -> f64 {
     f64::from(length) * queue
 }
 
+/// The flows of a network, and the loads of those parts that were sent.
+struct Sender<'r, W> {
+    router: Router<'r>,
+    inverse: W,
+    flows: &'r [Flow],
+    times: &'r mut [f64],
+    /// The links of the part that was sent last, with the share of each.
+    way: Vec<(usize, f64)>,
+}
+
+impl<'r, W: Fn(usize) -> f64> Sender<'r, W> {
+    fn new(
+        routing: &'r dyn Routing,
+        inverse: W,
+        flows: &'r [Flow],
+        times: &'r mut [f64],
+    ) -> Sender<'r, W> {
+        let router = Router { routing, short: Vec::new(), long: Vec::new(), best: Vec::new() };
+        Sender { router, inverse, flows, times, way: Vec::new() }
+    }
+
+    /// Sends a share of a flow over the way that is best now. `draw` says which detours are compared. Returns whether
+    /// it is a detour.
+    fn send(&mut self, flow: usize, share: f64, draw: u64) -> bool {
+        let (from, to, bytes) = self.flows[flow];
+        let detour = self.router.takes_detour(self.times, (from, to), draw);
+        let way = &mut self.way;
+        way.clear();
+        match detour {
+            true => way.extend(self.router.best.iter().map(|&link| (link, 1.0))),
+            false => self.router.routing.spread(from, to, &mut |link, part| way.push((link, part))),
+        }
+        for &(link, part) in way.iter() {
+            self.times[link] += bytes * share * part * (self.inverse)(link);
+        }
+        detour
+    }
+}
+
+/// The flows that send bytes, in the order of their slots, so that the numbers of the tasks do not matter.
+fn by_slots(flows: &[Flow]) -> Vec<u32> {
+    let mut sending: Vec<u32> =
+        (0..flows.len() as u32).filter(|&k| flows[k as usize].2 > 0.0).collect();
+    sending.arrange_by(|&a, &b| {
+        let slots = |k: u32| (flows[k as usize].0, flows[k as usize].1);
+        slots(a).cmp(&slots(b))
+    });
+    sending
+}
+
 /// Sends the bytes of all flows in parts, one after another, each over the way that is best at that moment. Adds them
 /// to the `times` of the links, whose unit is that of a byte on a link of bandwidth 1. `inverse` gives 1 over the
 /// bandwidth of a link. Returns the share of each flow on detours.
@@ -79,39 +129,46 @@ pub(crate) fn assign(
     flows: &[Flow],
     times: &mut [f64],
 ) -> Vec<f64> {
-    let mut turns: Vec<u32> =
-        (0..flows.len() as u32).filter(|&k| flows[k as usize].2 > 0.0).collect();
-    turns.arrange_by(|&a, &b| {
-        let slots = |k: u32| (flows[k as usize].0, flows[k as usize].1);
-        slots(a).cmp(&slots(b))
-    });
+    let turns = by_slots(flows);
     let count = turns.len();
     let mut shares = vec![0.0; flows.len()];
     let parts = (MOST_PARTS / count.max(1)).clamp(PARTS.0, PARTS.1);
     let stride = stride(count);
-    let (mut router, part_of) = (
-        Router { routing, short: Vec::new(), long: Vec::new(), best: Vec::new() },
-        1.0 / parts as f64,
-    );
+    let part_of = 1.0 / parts as f64;
+    let mut sender = Sender::new(routing, inverse, flows, times);
     for part in 0..parts {
         // Neighbouring slots are sent far from each other, in every part from another flow on.
         let mut turn = part * count / parts;
         for _ in 0..count {
             turn = (turn + stride) % count;
             let k = turns[turn] as usize;
-            let (from, to, bytes) = flows[k];
-            let sent = bytes * part_of;
-            if router.takes_detour(times, (from, to), draw(from, to, part)) {
+            if sender.send(k, part_of, draw(flows[k].0, flows[k].1, part)) {
                 shares[k] += part_of;
-                router.best.iter().for_each(|&link| times[link] += sent * inverse(link));
-            } else {
-                routing.spread(from, to, &mut |link, share| {
-                    times[link] += sent * share * inverse(link);
-                });
             }
         }
     }
     shares
+}
+
+/// As [`assign`], but the parts of all flows come in random order, and a router compares random detours. Calls `take`
+/// for each part with the number of its flow and with its links and their shares. All parts of a flow are equal.
+pub(crate) fn assign_by_chance(
+    (routing, parts): (&dyn Routing, usize),
+    inverse: impl Fn(usize) -> f64,
+    (flows, times): (&[Flow], &mut [f64]),
+    rng: &mut SplitMix64,
+    take: &mut dyn FnMut(usize, &[(usize, f64)]),
+) {
+    let turns = by_slots(flows);
+    let mut order: Vec<u32> = (0..parts).flat_map(|_| turns.iter().copied()).collect();
+    for k in (1..order.len()).rev() {
+        order.swap(k, rng.below(k + 1));
+    }
+    let mut sender = Sender::new(routing, inverse, flows, times);
+    for k in order {
+        sender.send(k as usize, 1.0 / parts as f64, rng.next_u64());
+        take(k as usize, &sender.way);
+    }
 }
 
 /// A step with which every number below `count` comes once before the first one comes again.

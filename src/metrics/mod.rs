@@ -8,6 +8,8 @@ mod congestion;
 pub(crate) mod detours;
 pub(crate) mod ends;
 mod evaluation;
+mod fair_rates;
+mod fair_time;
 mod hashed_links;
 mod rails;
 mod time;
@@ -16,6 +18,7 @@ mod validate;
 
 pub use byte_sum::ByteSum;
 pub use evaluation::{Evaluation, Parts, evaluate, evaluate_by, evaluate_parts};
+pub(crate) use fair_time::fair_time;
 pub use rails::{RailLoad, RailLoads, rail_loads};
 pub(crate) use time::DEVIATIONS;
 pub use time::{PredictedTime, predicted_time};

@@ -17,40 +17,75 @@ use crate::mapping::papers::umpa_congestion;
 use crate::mapping::refinement::{FewTasks, TABU_PLACES};
 use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 
+/// Rounds with other random numbers in which answers of the preset `fast` are made where mappings with the same
+/// predicted time are simulated, by the preset.
+const SIMULATED_ROUNDS: [u64; 3] = [2, 8, 24];
+
 /// Gives all answers for a problem to its judge.
 pub(super) fn answers(problem: &Problem<'_>, budget: &Budget, best: &mut Judge<'_, '_>) {
     let mut prepared = Prepared::by(budget.threads(), problem);
     let optimal = of_presets(&prepared, best, budget);
+    let rounds = SIMULATED_ROUNDS[problem.preset().and_cheaper().count() - 1];
+    for round in 1..=rounds {
+        if budget.expired() || !best.gains_by_simulation() {
+            break;
+        }
+        prepared.set_round(round);
+        anew(&prepared, Preset::Fast, best, budget);
+    }
     if optimal || problem.preset() != Preset::Strong || !budget.uses_all() {
         return;
     }
     // The user gives time, so the search goes on with other random numbers: in turn from the best answer and anew.
-    for round in 1u64.. {
+    for round in rounds + 1.. {
         if budget.expired() {
             break;
         }
         prepared.set_round(round);
-        let again = match best.best().filter(|_| round % 2 == 1) {
+        let going = match best.best().filter(|_| round % 2 == 1) {
             Some(known) => {
                 let start = prepared.by_vertex(known.place_of_task.clone());
                 let effort = Effort::new(Preset::Strong, problem.tasks(), Metric::of(&prepared));
-                let place_of = polish(&prepared, start, &effort, budget);
-                let place_of = prepared.by_task(place_of);
-                Some(Outcome::new(problem, place_of).with("chosen", "refined with the time left"))
+                let place_of = prepared.by_task(polish(&prepared, start, &effort, budget));
+                let again = Outcome::new(problem, place_of);
+                let again = again.with("chosen", "refined with the time left");
+                take_with_own_search(&prepared, Preset::Strong, again, best, budget);
+                true
             }
-            None => {
-                let mut candidates = Candidates::new(&prepared, budget);
-                let (candidates, effort) = candidates.of(Preset::Strong);
-                refined(&prepared, candidates, &effort, budget).map(|(found, _)| {
-                    let place_of = prepared.by_task(found.place_of);
-                    Outcome::by(budget.threads(), problem, place_of).with("chosen", found.name)
-                })
-            }
+            None => anew(&prepared, Preset::Strong, best, budget),
         };
-        let Some(again) = again else { break };
-        let lowered = by_own_search(&prepared, Preset::Strong, &again, budget);
-        lowered.into_iter().chain([again]).for_each(|answer| best.take(answer));
+        if !going {
+            break;
+        }
     }
+}
+
+/// Gives the judge an answer of this round of random numbers. False if there is none.
+fn anew(
+    prepared: &Prepared<'_, '_>,
+    preset: Preset,
+    best: &mut Judge<'_, '_>,
+    budget: &Budget,
+) -> bool {
+    let mut candidates = Candidates::new(prepared, budget);
+    let (candidates, effort) = candidates.of(preset);
+    let Some((found, _)) = refined(prepared, candidates, &effort, budget) else { return false };
+    let place_of = prepared.by_task(found.place_of);
+    let again = Outcome::by(budget.threads(), prepared.problem, place_of);
+    take_with_own_search(prepared, preset, again.with("chosen", found.name), best, budget);
+    true
+}
+
+/// Gives the judge an answer, and before it what the objective's own search makes of it.
+fn take_with_own_search(
+    prepared: &Prepared<'_, '_>,
+    preset: Preset,
+    answer: Outcome,
+    best: &mut Judge<'_, '_>,
+    budget: &Budget,
+) {
+    let lowered = by_own_search(prepared, preset, &answer, budget);
+    lowered.into_iter().chain([answer]).for_each(|answer| best.take(answer));
 }
 
 /// Gives the answers of all presets up to that of the problem to the judge. True if no mapping is better in the objective
