@@ -6,12 +6,14 @@
 //! mount points), all files are asked.
 //!
 //! One thread reads the names in large pieces. Another compares them in the same order with the rows of the index, which stand in
-//! the order of the last time. In most file systems this is the order of now, so that no name is searched for. Names that
-//! are not found in this way are searched for among the rows that are left.
+//! the order of the last time ([`super::directory_order`]). In most file systems this is the order of now, so that no name is
+//! searched for. A name that does not follow soon is searched for, and the comparison goes on behind its row. So it does not matter
+//! how many rows between are of removed records. If there are many such names, they are found in a table ([`NameTable`]).
 
 use super::change_marks::{slot_of, user_of};
 use super::file_name::ENDING;
 use super::list_index::Index;
+use super::name_table::NameTable;
 use super::record_heads::{Unread, identity};
 use crate::base::clock::since_1970;
 use crate::base::file::FileIdentity;
@@ -36,6 +38,9 @@ const ASKING: usize = 8;
 const TAKEN: usize = 256;
 /// So many rows behind the last one are compared with a name: those between were removed, or have moved.
 const NEAR: usize = 8;
+/// So many names that do not follow soon wait for the end. If there are more, the table is made, which costs as much as a
+/// few hundred thousand comparisons.
+const PATIENCE: usize = 64;
 /// The row so many rows ahead is asked for: the rows are not in this order in memory.
 const AHEAD: usize = 12;
 /// No position.
@@ -78,6 +83,8 @@ pub(super) struct Found {
     pub users: Vec<u32>,
     /// Records that were asked for size and time.
     pub asked: usize,
+    /// Rows whose names did not follow soon after the name before.
+    pub elsewhere: usize,
     /// Whether anything shows why the directory was changed: a row that is not there, a name that has none, or a record
     /// that is another file. That a record had to be asked shows nothing: those with marks are asked for some time.
     pub shows_change: bool,
@@ -96,8 +103,10 @@ struct Walk<'a> {
     found: Found,
     /// Rows whose file has to be asked, with the number that the directory gave.
     unsure: Vec<(u32, u64)>,
-    /// Names that are not near the last one.
+    /// Names that did not follow soon. There are at most [`PATIENCE`].
     missed: Vec<(Unread, bool)>,
+    /// The places in `order` of all names, if there were more of them.
+    table: Option<NameTable>,
 }
 
 /// Compares the files of a directory with an index.
@@ -157,7 +166,7 @@ impl Walk<'_> {
             ..Found::default()
         };
         let (unsure, missed) = (Vec::new(), Vec::new());
-        Walk { index, asked, order, at: 0, records: 0, found, unsure, missed }
+        Walk { index, asked, order, at: 0, records: 0, found, unsure, missed, table: None }
     }
 
     /// Compares the files of the next piece.
@@ -177,25 +186,61 @@ impl Walk<'_> {
         }
     }
 
-    /// Compares the file of a record with the row of its name, if it is one of the next ones.
+    /// Compares the file of a record with the row of its name.
     fn compare_record(&mut self, entry: &DirectoryEntry, stem: &[u8]) {
         let position = self.records;
         self.records = position.saturating_add(1);
         let soon = self.order.get(self.at + AHEAD).copied();
         soon.iter().for_each(|&row| self.index.ask_for(row));
-        let near = self.order.iter().skip(self.at).take(NEAR).copied();
-        match near.into_iter().position(|row| self.index.row(row).stem_bytes() == stem) {
-            Some(k) => {
-                let row = self.order[self.at + k];
-                self.at += k + 1;
-                self.judge(row, (entry.number, entry.may_be_file, position));
+        // With the table, it costs less to search for a name than to look at many rows.
+        let near = if self.table.is_some() { 1 } else { NEAR };
+        let near = self.order.iter().skip(self.at).take(near);
+        let place = near.into_iter().position(|&row| self.is_row_of(row, stem));
+        if let Some(k) = place {
+            let row = self.order[self.at + k];
+            self.at += k + 1;
+            self.judge(row, (entry.number, entry.may_be_file, position));
+        } else if let Ok(stem) = str::from_utf8(stem) {
+            let file = Unread { number: entry.number, stem: stem.into(), position };
+            self.search(file, entry.may_be_file);
+        }
+    }
+
+    /// Whether a row has this name, and no file was compared with it. A directory that changes can give a name twice.
+    fn is_row_of(&self, row: u32, stem: &[u8]) -> bool {
+        self.index.row(row).stem_bytes() == stem && self.found.positions[row as usize] == NOWHERE
+    }
+
+    /// Searches for a name that does not follow soon: at the end, or in the table.
+    fn search(&mut self, file: Unread, may_be_file: bool) {
+        if self.table.is_none() {
+            if self.missed.len() < PATIENCE {
+                self.missed.push((file, may_be_file));
+                return;
             }
-            None => {
-                if let Ok(stem) = str::from_utf8(stem) {
-                    let file = Unread { number: entry.number, stem: stem.into(), position };
-                    self.missed.push((file, entry.may_be_file));
-                }
+            let (order, index) = (&self.order, self.index);
+            let stem = |place: u32| index.row(order[place as usize]).stem_bytes();
+            self.table = Some(NameTable::new(order.len(), stem));
+            for (file, may_be_file) in std::mem::take(&mut self.missed) {
+                self.look_up(file, may_be_file);
             }
+        }
+        self.look_up(file, may_be_file);
+    }
+
+    /// Searches for a name in the table. If it is there, the comparison goes on behind its row.
+    fn look_up(&mut self, file: Unread, may_be_file: bool) {
+        let (order, index) = (&self.order, self.index);
+        let stem = |place: u32| index.row(order[place as usize]).stem_bytes();
+        let place = self.table.as_ref().and_then(|table| table.find(file.stem.as_bytes(), stem));
+        let row = place.map(|place| (place, order[place as usize]));
+        match row.filter(|&(_, row)| self.is_row_of(row, file.stem.as_bytes())) {
+            Some((place, row)) => {
+                self.at = place as usize + 1;
+                self.found.elsewhere += 1;
+                self.judge(row, (file.number, may_be_file, file.position));
+            }
+            None => self.found.fresh.push(file),
         }
     }
 
@@ -211,21 +256,29 @@ impl Walk<'_> {
         }
     }
 
-    /// Looks for the names that were not near the last one.
+    /// Searches for the names that wait, among the rows that are left.
     fn find_missed(&mut self) {
         let missed = std::mem::take(&mut self.missed);
-        let left = self.order.iter().copied();
-        let left: Vec<u32> =
-            left.filter(|&row| self.found.positions[row as usize] == NOWHERE).collect();
-        let mut rows: HashMap<&str, u32> =
-            left.iter().map(|&row| (self.index.row(row).stem(), row)).collect();
+        let index = self.index;
+        let is_left = |found: &Found, row: u32| found.positions[row as usize] == NOWHERE;
+        let mut rows: HashMap<String, u32> = HashMap::new();
+        if !missed.is_empty() {
+            let names: HashSet<&str> = missed.iter().map(|(file, _)| file.stem.as_str()).collect();
+            let left = self.order.iter().filter(|&&row| is_left(&self.found, row));
+            let left = left.map(|&row| (index.row(row).stem(), row));
+            let wanted = left.filter(|(stem, _)| names.contains(stem));
+            rows.extend(wanted.map(|(stem, row)| (stem.to_string(), row)));
+        }
         for (file, may_be_file) in missed {
-            match rows.remove(file.stem.as_str()) {
-                Some(row) => self.judge(row, (file.number, may_be_file, file.position)),
+            match rows.remove(&file.stem) {
+                Some(row) => {
+                    self.found.elsewhere += 1;
+                    self.judge(row, (file.number, may_be_file, file.position));
+                }
                 None => self.found.fresh.push(file),
             }
         }
-        self.found.shows_change = !rows.is_empty();
+        self.found.shows_change = self.order.iter().any(|&row| is_left(&self.found, row));
     }
 
     /// Asks the files that may be others than those of their rows.
@@ -319,3 +372,7 @@ fn identity_of(directory: &File, name: &CStr) -> Option<FileIdentity> {
     let changed = (stat.st_mtime, stat.st_mtime_nsec as u32);
     is_file.then_some(FileIdentity { size: stat.st_size as u64, changed, inode: stat.st_ino })
 }
+
+#[cfg(test)]
+#[path = "directory_scan_tests.rs"]
+mod tests;

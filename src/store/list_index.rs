@@ -15,12 +15,14 @@
 //! Limit: 4 GiB, about 30 million records. Of a larger store, no index is kept.
 
 use super::change_marks::{Marks, SLOTS};
+use super::directory_order::{behind, in_order};
 use super::leftovers::sweep;
 use super::list_row::{POSITION, Row, length_of_row, little, rows_in};
 use super::record_format::HEADER;
 use crate::base::file::{FileIdentity, user};
 use crate::base::memory;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read, Result, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -31,7 +33,7 @@ const MAGIC: [u8; 8] = *b"RKLIST\n\0";
 /// Ending of the names of indexes.
 pub(super) const ENDING: &str = ".list";
 /// Version of the format.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// First bytes of a part that was added.
 const ADDED: [u8; 8] = *b"RKADDED\n";
 /// Bytes in front of a part that was added: first bytes, position, checksum of the beginning, length, checksum.
@@ -84,8 +86,12 @@ pub(super) struct Index {
     rows: Vec<u64>,
     /// Which rows are no longer there.
     gone: Vec<bool>,
-    /// For each row that was there, where its name stands in the directory by now. Empty if this was not seen.
+    /// The first so many rows say at which place their names stood. The others say behind which row ([`in_order`]).
+    base_rows: usize,
+    /// At which place the name of each row stands by now. Empty if this was not seen.
     pub positions: Vec<u32>,
+    /// Whether the next change writes the whole file again, because many names do not stand where the rows say.
+    pub renew: bool,
     file: Option<OpenIndex>,
     /// Rows of the file.
     rows_of_file: usize,
@@ -132,6 +138,7 @@ impl Index {
         (&mut file).take(LARGEST).read_to_end(&mut bytes).ok()?;
         let mut index = Index { bytes, ..Index::default() };
         let (base, checksum) = index.read_base()?;
+        index.base_rows = index.rows.len();
         let mut length = base;
         while let Some(end) = index.read_added(length, checksum) {
             length = end;
@@ -239,11 +246,10 @@ impl Index {
 
     /// The rows that are still there, in the order in which their names stood in the directory.
     pub(super) fn by_position(&self) -> Vec<u32> {
-        let there = (0..self.rows.len() as u32).filter(|&row| !self.gone[row as usize]);
-        let mut order: Vec<u64> = Vec::with_capacity(self.rows.len());
-        order.extend(there.map(|row| u64::from(self.row(row).position()) << 32 | u64::from(row)));
-        order.sort_unstable();
-        order.into_iter().map(|entry| entry as u32).collect()
+        let position = |row| self.row(row).position();
+        let mut order = in_order(self.base_rows, self.rows.len(), position);
+        order.retain(|&row| !self.gone[row as usize]);
+        order
     }
 
     /// Removes a row.
@@ -255,15 +261,40 @@ impl Index {
         }
     }
 
-    /// Adds rows that [`NewRow::put`](super::list_row::NewRow::put) made.
+    /// Adds rows that [`NewRow::put`](super::list_row::NewRow::put) made. Those that are no longer there have to be removed before.
     pub(super) fn add(&mut self, rows: Vec<u8>) {
-        let more = rows_in(&rows, self.bytes.len()).unwrap_or_default();
-        match self.bytes.is_empty() {
-            true => self.bytes = rows,
-            false => self.bytes.extend_from_slice(&rows),
+        let more = rows_in(&rows, 0).unwrap_or_default();
+        if self.bytes.is_empty() {
+            (self.base_rows, self.bytes, self.rows) = (more.len(), rows, more);
+            self.positions =
+                (0..self.rows.len() as u32).map(|row| self.row(row).position()).collect();
+        } else {
+            self.add_behind(&rows, more);
         }
-        self.rows.extend(more);
         self.gone.resize(self.rows.len(), false);
+    }
+
+    /// Adds rows to others. `more` says where they begin.
+    fn add_behind(&mut self, rows: &[u8], more: Vec<u64>) {
+        let ends = more.iter().skip(1).copied().chain([rows.len() as u64]);
+        let piece = |(begin, end): (&u64, u64)| &rows[*begin as usize..end as usize];
+        let mut pieces: Vec<(u32, &[u8])> =
+            more.iter().zip(ends).map(piece).map(|row| (Row::of(row).position(), row)).collect();
+        pieces.sort_unstable();
+        let places: Vec<u32> = pieces.iter().map(|&(place, _)| place).collect();
+        let known = (0..).zip(self.positions.iter().copied());
+        let known = known.filter(|&(row, _)| !self.gone[row as usize]);
+        let behind = behind(&places, self.rows.len() as u32, known);
+        for ((_, row), behind) in pieces.into_iter().zip(behind) {
+            let begin = self.bytes.len();
+            self.rows.push(begin as u64);
+            self.bytes.extend_from_slice(row);
+            self.bytes[begin + POSITION..begin + POSITION + 4]
+                .copy_from_slice(&behind.to_le_bytes());
+        }
+        if !self.positions.is_empty() {
+            self.positions.extend(places);
+        }
     }
 
     /// Keeps what has changed. Returns the bytes that were written. Where nothing can be written, the next listing takes
@@ -279,7 +310,7 @@ impl Index {
 
     /// Adds what has changed to the file. `None` if the file has to be written anew.
     fn append(&self) -> Option<usize> {
-        let open = self.file.as_ref().filter(|open| !open.has_more)?;
+        let open = self.file.as_ref().filter(|open| !open.has_more && !self.renew)?;
         let rows = self.bytes.get(open.length..)?;
         let same_verdicts = open.state.verdicts == self.state.verdicts;
         let mut state = self.state.clone();
@@ -337,8 +368,9 @@ impl Index {
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&head);
         let mut length = head.len();
+        let places = self.places();
         for &row in order {
-            for piece in self.whole_row(row).pieces() {
+            for piece in self.whole_row(row, &places).pieces() {
                 length += piece.len();
                 checksum.update(piece);
             }
@@ -354,7 +386,7 @@ impl Index {
         out.write_all(&checksum.finalize().to_le_bytes())?;
         out.write_all(&head)?;
         for &row in order {
-            for piece in self.whole_row(row).pieces() {
+            for piece in self.whole_row(row, &places).pieces() {
                 out.write_all(piece)?;
             }
         }
@@ -369,14 +401,25 @@ impl Index {
         slots.map(|slot| (slot, now(slot))).collect()
     }
 
-    /// The bytes of a row, for a file.
-    fn whole_row(&self, row: u32) -> RowBytes<'_> {
+    /// At which place the name of each row stands, as far as this is known.
+    fn places(&self) -> Cow<'_, [u32]> {
+        if self.positions.len() == self.rows.len() {
+            return Cow::Borrowed(&self.positions);
+        }
+        let mut places = vec![0; self.rows.len()];
+        for (place, row) in (0..).zip(self.by_position()) {
+            places[row as usize] = place;
+        }
+        Cow::Owned(places)
+    }
+
+    /// The bytes of a row for the beginning of a file.
+    fn whole_row(&self, row: u32, places: &[u32]) -> RowBytes<'_> {
         let rest = self.rows.get(row as usize).and_then(|&at| self.bytes.get(at as usize..));
         let rest = rest.unwrap_or_default();
         let whole = length_of_row(rest).and_then(|length| rest.get(..length)).unwrap_or_default();
         let (front, behind) = whole.split_at(POSITION.min(whole.len()));
-        let now = self.positions.get(row as usize).copied();
-        let position = now.unwrap_or_else(|| self.row(row).position()).to_le_bytes();
+        let position = places.get(row as usize).copied().unwrap_or_default().to_le_bytes();
         RowBytes { front, position, texts: behind.get(4..).unwrap_or_default() }
     }
 }

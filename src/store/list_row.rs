@@ -74,7 +74,8 @@ impl<'a> Row<'a> {
         self.text(2)
     }
 
-    /// Where its name stood in the directory, counted in records. Names keep their order in most file systems.
+    /// Where its name stood in the directory, counted in records; of a row that was added to others, behind which row it stood
+    /// ([`super::directory_order`]).
     pub(super) fn position(&self) -> u32 {
         little(self.numbers, POSITION, 4) as u32
     }
@@ -89,7 +90,7 @@ pub(super) struct NewRow<'a> {
     pub identity: FileIdentity,
     pub tasks: u64,
     pub recorded_at: u64,
-    /// See [`Row::position`].
+    /// Where its name stands in the directory, counted in records.
     pub position: u32,
 }
 

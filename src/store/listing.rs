@@ -33,6 +33,8 @@ const FEWEST: usize = 256;
 const SETTLED: i64 = 2;
 /// After so many seconds, all files are asked for size and time again.
 const ALL_AGAIN: u64 = 3600;
+/// If more than this part of the names are not where the index says, it is written anew.
+const DISORDER: usize = 16;
 /// For so many seconds after a mark was seen, its records are asked. So long, a network file system may give old names.
 const LATELY: u64 = 120;
 
@@ -246,6 +248,8 @@ fn compare(directory: &Path, index: &mut Index, is_other: bool) -> std::io::Resu
         index.remove(row as u32);
     }
     index.positions = std::mem::take(&mut found.positions);
+    // Such a list takes long anyway, and comes once an hour. Where names have no order, each change would write the whole index.
+    index.renew = asked == Asked::All && found.elsewhere > index.rows() / DISORDER;
     let state = &mut index.state;
     state.verdicts = std::mem::take(&mut found.verdicts);
     // The marks of users who were found only now are new for the next list.
