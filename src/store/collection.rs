@@ -4,7 +4,7 @@ use super::Store;
 use super::access::{unreadable, unwritable};
 use super::entry::Entry;
 use super::file_name::ENDING;
-use super::footprint::bytes_of_runs;
+use super::footprint::{bytes_of_runs, record_with_runs};
 use super::leftovers::{is_older, is_stale};
 use super::others::check_folder;
 use super::spill;
@@ -38,7 +38,8 @@ impl Store {
     /// Removes the records of these entries with their orders and other records, and leftovers: what an interrupted
     /// write left more than a day ago, rank orders of keys that have no record, and parts of jobs that have waited for
     /// 30 days. With `only_count`, nothing is removed, and the orders of the records that would be removed are not
-    /// among the leftovers. The bytes are the same with and without it.
+    /// among the leftovers. The bytes are the same with and without it. Then the entries are believed, which were listed just now:
+    /// no record is opened, and no file is asked for but those of records with other records.
     ///
     /// A record that was replaced since it was listed stays. Other records of a key whose record is missing stay: the
     /// record may have been moved aside because it was damaged. The folder of orders is read once, and not once for each
@@ -49,14 +50,9 @@ impl Store {
         let mut done = Collected::default();
         // The names of the records that go, without ending.
         let mut gone = HashSet::new();
-        for entry in entries {
-            match self.take_away(entry, only_count) {
-                Ok(Some(beside)) => {
-                    done.records += 1;
-                    done.bytes += entry.size;
-                    done.bytes_beside += beside;
-                    gone.insert(stem_of(entry).to_string());
-                }
+        for entry in entries.iter().filter(|_| !only_count) {
+            match self.take_away(entry) {
+                Ok(Some(beside)) => drop(gone.insert(done.record(entry, beside))),
                 Ok(None) => {}
                 Err(error) => done.errors.push(error),
             }
@@ -71,6 +67,8 @@ impl Store {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(done),
             files => files.map_err(failed)?,
         };
+        // The names of the records that have other records.
+        let mut with_runs = HashSet::new();
         for file in files.flatten() {
             let name = file.file_name();
             let Some(name) = name.to_str() else { continue };
@@ -78,6 +76,13 @@ impl Store {
             if is_temporary && is_stale(&file) {
                 done.leftover(remove(&file));
             }
+            let stem = record_with_runs(name).filter(|_| only_count);
+            with_runs.extend(stem.map(str::to_string));
+        }
+        for entry in entries.iter().filter(|entry| only_count && entry.problem.is_none()) {
+            let has_runs = with_runs.contains(stem_of(entry));
+            let beside = if has_runs { bytes_of_runs(&entry.path) } else { 0 };
+            gone.insert(done.record(entry, beside));
         }
         let orders = self.directory().join(super::kept_orders::FOLDER);
         let files = check_folder(&orders).ok().and_then(|()| fs::read_dir(&orders).ok());
@@ -112,15 +117,12 @@ impl Store {
 
     /// Removes the record of an entry with its other records, and gives the bytes of these. `None` if it is not there any
     /// more, or is another one.
-    fn take_away(&self, entry: &Entry, only_count: bool) -> Result<Option<u64>> {
+    fn take_away(&self, entry: &Entry) -> Result<Option<u64>> {
         let now = Entry::of(entry.path.clone(), stem_of(entry));
         if now.problem.is_some() || now.recorded_at != entry.recorded_at {
             return Ok(None);
         }
         let beside = bytes_of_runs(&entry.path);
-        if only_count {
-            return Ok(Some(beside));
-        }
         let failed = |e| unwritable("cannot remove the record", &entry.path, &e);
         fs::remove_file(&entry.path).map_err(failed)?;
         self.forget_runs(&entry.path);
@@ -136,6 +138,14 @@ impl Collected {
     /// All bytes that were removed.
     pub fn all_bytes(&self) -> u64 {
         self.bytes + self.bytes_beside + self.leftover_bytes
+    }
+
+    /// Counts a record that was removed, and so many bytes that went with it. Returns the name of its file without ending.
+    fn record<'a>(&mut self, entry: &'a Entry, beside: u64) -> &'a str {
+        self.records += 1;
+        self.bytes += entry.size;
+        self.bytes_beside += beside;
+        stem_of(entry)
     }
 
     /// Counts a leftover that had so many bytes, if it was removed.

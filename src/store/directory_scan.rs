@@ -105,8 +105,8 @@ struct Walk<'a> {
     unsure: Vec<(u32, u64)>,
     /// Names that did not follow soon. There are at most [`PATIENCE`].
     missed: Vec<(Unread, bool)>,
-    /// The places in `order` of all names, if there were more of them.
-    table: Option<NameTable>,
+    /// All rows by their names, and their places in `order`, if there were more of them.
+    table: Option<(NameTable, Vec<u32>)>,
 }
 
 /// Compares the files of a directory with an index.
@@ -218,9 +218,7 @@ impl Walk<'_> {
                 self.missed.push((file, may_be_file));
                 return;
             }
-            let (order, index) = (&self.order, self.index);
-            let stem = |place: u32| index.row(order[place as usize]).stem_bytes();
-            self.table = Some(NameTable::new(order.len(), stem));
+            self.table = Some(self.table());
             for (file, may_be_file) in std::mem::take(&mut self.missed) {
                 self.look_up(file, may_be_file);
             }
@@ -228,14 +226,28 @@ impl Walk<'_> {
         self.look_up(file, may_be_file);
     }
 
+    /// The table of all names, and the place of each row in `order`.
+    fn table(&self) -> (NameTable, Vec<u32>) {
+        let mut places = vec![NOWHERE; self.index.rows()];
+        for (place, &row) in (0..).zip(&self.order) {
+            places[row as usize] = place;
+        }
+        // In this order, the rows are behind each other in memory.
+        let rows = (0..).zip(&places).filter(|&(_, &place)| place != NOWHERE).map(|(row, _)| row);
+        let index = self.index;
+        let table = NameTable::new(self.order.len(), rows, |row| index.row(row).stem_bytes());
+        (table, places)
+    }
+
     /// Searches for a name in the table. If it is there, the comparison goes on behind its row.
     fn look_up(&mut self, file: Unread, may_be_file: bool) {
-        let (order, index) = (&self.order, self.index);
-        let stem = |place: u32| index.row(order[place as usize]).stem_bytes();
-        let place = self.table.as_ref().and_then(|table| table.find(file.stem.as_bytes(), stem));
-        let row = place.map(|place| (place, order[place as usize]));
-        match row.filter(|&(_, row)| self.is_row_of(row, file.stem.as_bytes())) {
-            Some((place, row)) => {
+        let (stem, index) = (file.stem.as_bytes(), self.index);
+        let row = self.table.as_ref().and_then(|(table, places)| {
+            let row = table.find(stem, |row| index.row(row).stem_bytes())?;
+            Some((row, places[row as usize]))
+        });
+        match row.filter(|&(row, _)| self.found.positions[row as usize] == NOWHERE) {
+            Some((row, place)) => {
                 self.at = place as usize + 1;
                 self.found.elsewhere += 1;
                 self.judge(row, (file.number, may_be_file, file.position));

@@ -24,10 +24,9 @@ impl Store {
     /// What belongs to the records. What cannot be read counts nothing.
     pub fn footprints(&self) -> Footprints {
         let mut all = Footprints::default();
-        let ending = format!(".{}", runs::FOLDER);
         for file in fs::read_dir(self.directory()).into_iter().flatten().flatten() {
             let name = file.file_name();
-            let stem = name.to_str().and_then(|name| name.strip_suffix(&ending));
+            let stem = name.to_str().and_then(record_with_runs);
             all.with_runs.extend(stem.map(str::to_string));
         }
         let orders = self.directory().join(kept_orders::FOLDER);
@@ -52,6 +51,11 @@ impl Footprints {
         let runs = if self.with_runs.contains(stem) { bytes_of_runs(record) } else { 0 };
         orders + runs
     }
+}
+
+/// The name without ending of the record whose other records are in a folder with this name.
+pub(super) fn record_with_runs(folder: &str) -> Option<&str> {
+    folder.strip_suffix(runs::FOLDER)?.strip_suffix('.')
 }
 
 /// The bytes of the other records of the record in this file. One that is the same file as the record counts nothing.

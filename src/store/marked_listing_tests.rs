@@ -198,7 +198,18 @@ fn names_in_another_order_are_found() {
     settle(&store);
     let listing = compared(&store, &cache);
     assert_eq!(listing.cost.opened, 1);
-    assert!(listing.cost.asked < 4);
+    assert!(listing.cost.asked < 4 && listing.cost.written < 1000, "{:?}", listing.cost);
+    // Once an hour, the index is written anew in the order of now.
+    let mut index = Index::read(&index_file(&cache));
+    index.state.all_asked_at -= ALL_AGAIN;
+    index.state.read_at += 1;
+    index.keep(&index_file(&cache), &[]);
+    for (time, is_whole) in [(9001, true), (9002, false)] {
+        put(&store, "app/2", time);
+        settle(&store);
+        let cost = compared(&store, &cache).cost;
+        assert_eq!((cost.opened, cost.written > 20_000), (1, is_whole), "{cost:?}");
+    }
 }
 
 proptest::proptest! {

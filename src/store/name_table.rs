@@ -14,11 +14,15 @@ pub(super) struct NameTable {
 }
 
 impl NameTable {
-    /// The table of the numbers below `count`. `name` gives the name of each.
-    pub(super) fn new<'a>(count: usize, name: impl Fn(u32) -> &'a [u8]) -> NameTable {
+    /// The table of at most `count` numbers. `name` gives the name of each.
+    pub(super) fn new<'a>(
+        count: usize,
+        numbers: impl Iterator<Item = u32>,
+        name: impl Fn(u32) -> &'a [u8],
+    ) -> NameTable {
         let slots = vec![EMPTY; (2 * count).next_power_of_two()];
         let mut table = NameTable { slots, hasher: RandomState::new() };
-        for number in 0..count as u32 {
+        for number in numbers.take(count) {
             let slot = table.places(name(number)).find(|&slot| table.slots[slot] == EMPTY);
             if let Some(slot) = slot {
                 table.slots[slot] = number;
@@ -49,7 +53,7 @@ mod tests {
         for count in [0, 1, 2, 3, 64, 1000] {
             let names: Vec<String> = (0..count).map(|k| format!("n{k}")).collect();
             let name = |number: u32| names[number as usize].as_bytes();
-            let table = NameTable::new(count, name);
+            let table = NameTable::new(count, 0..count as u32, name);
             for (k, one) in names.iter().enumerate() {
                 assert_eq!(table.find(one.as_bytes(), name), Some(k as u32));
             }
