@@ -208,7 +208,7 @@ fn names_in_another_order_are_found() {
         put(&store, "app/2", time);
         settle(&store);
         let cost = compared(&store, &cache).cost;
-        assert_eq!((cost.opened, cost.written > 20_000), (1, is_whole), "{cost:?}");
+        assert_eq!((cost.opened, cost.written > 10_000), (1, is_whole), "{cost:?}");
     }
 }
 

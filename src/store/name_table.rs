@@ -1,5 +1,5 @@
 //! A table in which a name is found among the rows of an index, also if there are a million. It holds numbers and no names:
-//! 8 bytes for each row, and at most 16.
+//! at least 8 bytes for each row, and at most 16.
 
 use std::hash::{BuildHasher, RandomState};
 
