@@ -28,6 +28,12 @@ const MOST_PARTS: usize = 400_000;
 /// A pair of slots, and the bytes that it sends.
 pub(crate) type Flow = (usize, usize, f64);
 
+/// A link, with the share of the bytes that goes over it.
+pub(crate) type LinkShare = (usize, f64);
+
+/// What is done with each part: the number of its flow, and its links.
+type TakePart<'a> = &'a mut dyn FnMut(usize, &[LinkShare]);
+
 /// The choice of one message, with memory that is used again.
 struct Router<'r> {
     routing: &'r dyn Routing,
@@ -77,7 +83,7 @@ struct Sender<'r, W> {
     flows: &'r [Flow],
     times: &'r mut [f64],
     /// The links of the part that was sent last, with the share of each.
-    way: Vec<(usize, f64)>,
+    way: Vec<LinkShare>,
 }
 
 impl<'r, W: Fn(usize) -> f64> Sender<'r, W> {
@@ -157,7 +163,7 @@ pub(crate) fn assign_by_chance(
     inverse: impl Fn(usize) -> f64,
     (flows, times): (&[Flow], &mut [f64]),
     rng: &mut SplitMix64,
-    take: &mut dyn FnMut(usize, &[(usize, f64)]),
+    take: TakePart<'_>,
 ) {
     let turns = by_slots(flows);
     let mut order: Vec<u32> = (0..parts).flat_map(|_| turns.iter().copied()).collect();

@@ -8,7 +8,7 @@
 //!
 //! Limits: who asks says how much work a simulation may be; those of [`super::fair_rates`].
 
-use super::detours::{self, Flow};
+use super::detours::{self, Flow, LinkShare};
 use super::ends::{Ends, Sent};
 use super::fair_rates::SharedLinks;
 use crate::base::random::SplitMix64;
@@ -26,7 +26,7 @@ const UNCERTAIN: f64 = 0.015;
 const PARTS: usize = 8;
 
 /// Links that a part looks at to choose its way.
-const LOOKS_OF_A_CHOICE: usize = 60;
+const LOOKS_OF_A_CHOICE: u64 = 60;
 
 /// The simulated time of a mapping, in the unit of the predicted time. Infinity if it is above `limit`. Takes its work
 /// off `looks`, in links that it looks at. `None` if the network has no detours, or if `looks` are not enough. The caller
@@ -39,7 +39,7 @@ pub(crate) fn fair_time(
     looks: &mut u64,
 ) -> Option<f64> {
     let network = topology.network()?;
-    if !network.routing().has_detours() {
+    if !network.routing().has_detours() || looks_of_choices(matrix.pairs()) > *looks {
         return None;
     }
     let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
@@ -60,6 +60,11 @@ pub(crate) fn fair_time(
     Some(sum / DRAWS as f64 / unit)
 }
 
+/// The links that all parts of so many flows look at to choose their ways: on the shortest path and on four detours.
+fn looks_of_choices(flows: usize) -> u64 {
+    (flows as u64).saturating_mul(PARTS as u64 * LOOKS_OF_A_CHOICE)
+}
+
 /// The flows between slots, and what is sent in each.
 fn flows(matrix: &SparseMatrix, slot_of_task: &[usize]) -> (Vec<Flow>, Vec<f64>) {
     let mut messages = Vec::new();
@@ -76,6 +81,9 @@ fn flows(matrix: &SparseMatrix, slot_of_task: &[usize]) -> (Vec<Flow>, Vec<f64>)
     (flows, messages)
 }
 
+/// The links of a way, and the number of parts that took it.
+type Way = (Vec<LinkShare>, u32);
+
 /// What all draws share.
 struct Simulation<'a> {
     network: &'a dyn Network,
@@ -83,7 +91,7 @@ struct Simulation<'a> {
     /// The bandwidth of each link, and 1 for each resource at the ends of messages.
     width: Vec<f64>,
     /// The resources at the ends of each flow, with what a byte takes of them.
-    at_ends: Vec<Vec<(usize, f64)>>,
+    at_ends: Vec<Vec<LinkShare>>,
 }
 
 impl<'a> Simulation<'a> {
@@ -111,11 +119,9 @@ impl<'a> Simulation<'a> {
 
     /// When the last flow ends in a draw of chance.
     fn last_end(&self, draw: u64, limit: f64, looks: &mut u64) -> Option<f64> {
-        // To choose its way, a part looks at the shortest path and at four detours.
-        let choices = (self.flows.len() * PARTS * LOOKS_OF_A_CHOICE) as u64;
-        *looks = looks.checked_sub(choices)?;
+        *looks = looks.checked_sub(looks_of_choices(self.flows.len()))?;
         // The ways of each flow, with the number of parts that took each.
-        let mut ways: Vec<Vec<(Vec<(usize, f64)>, u32)>> = vec![Vec::new(); self.flows.len()];
+        let mut ways: Vec<Vec<Way>> = vec![Vec::new(); self.flows.len()];
         let mut times = vec![0.0; self.network.links()];
         let routing = self.network.routing();
         detours::assign_by_chance(
