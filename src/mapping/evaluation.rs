@@ -27,10 +27,10 @@ pub(crate) fn fair_time(
     problem: &Problem<'_>,
     slot_of_task: &[usize],
     limit: f64,
-    looks: &mut u64,
+    allowance: &mut metrics::Allowance<'_>,
 ) -> Option<f64> {
     let matrix = directed(problem.graph(), problem.traffic());
-    metrics::fair_time(&matrix, problem.topology(), slot_of_task, limit, looks)
+    metrics::fair_time(&matrix, problem.topology(), slot_of_task, limit, allowance)
 }
 
 /// As [`value`], for the parts of a problem. Without the traffic, half of every edge counts in each

@@ -3,82 +3,59 @@
 //! The predicted time is that of the slowest resource ([`super::time`]). On networks with detours, many mappings reach
 //! what the links of the hosts need, and none can be below it. They still differ by several per cent in when the last
 //! message ends, because a link is idle while its flows wait for other links. No sum of loads shows this. So mappings with the
-//! same predicted time are compared by a simulation ([`super::fair_rates`]): as the mean of a few draws of the
+//! same predicted time are compared by a simulation ([`super::fair_rates`]): by the mean of a few draws of the
 //! chance in which messages choose their ways.
 //!
 //! Limits: who asks says how much work a simulation may be; those of [`super::fair_rates`].
 
 use super::detours::{self, Flow, LinkShare};
 use super::ends::{Ends, Sent};
-use super::fair_rates::SharedLinks;
+use super::fair_rates::{Allowance, SharedLinks};
 use crate::base::random::SplitMix64;
 use crate::matrix::SparseMatrix;
 use crate::topology::{Network, Topology};
 
-/// Draws of chance. Their mean varies by less than 1 %.
+/// Draws of chance. Single draws of a mapping differ by 0.03 to 3 %, most where links between routers are the slowest.
 const DRAWS: u64 = 6;
 
-/// A mapping is given up when the mean of its draws is above the limit by this part over the square root of their number:
-/// two standard deviations, about.
-const UNCERTAIN: f64 = 0.015;
+/// A mapping is given up when the mean of its draws is above the limit by this part over the square root of their number.
+const UNCERTAIN: f64 = 0.02;
 
 /// Parts of the bytes of a pair.
 const PARTS: usize = 8;
 
-/// Links that a part looks at to choose its way.
+/// Links that a part looks at to choose its way: on the shortest path and on four detours.
 const LOOKS_OF_A_CHOICE: u64 = 60;
 
-/// The simulated time of a mapping, in the unit of the predicted time. Infinity if it is above `limit`. Takes its work
-/// off `looks`, in links that it looks at. `None` if the network has no detours, or if `looks` are not enough. The caller
-/// has checked the mapping.
+/// The simulated time of a mapping, in the unit of the predicted time. Infinity if it is above `limit`. `None` if the
+/// network has no detours, or if the allowance is not enough. The caller has checked the mapping.
 pub(crate) fn fair_time(
     matrix: &SparseMatrix,
     topology: &dyn Topology,
     slot_of_task: &[usize],
     limit: f64,
-    looks: &mut u64,
+    allowance: &mut Allowance<'_>,
 ) -> Option<f64> {
     let network = topology.network()?;
-    if !network.routing().has_detours() || looks_of_choices(matrix.pairs()) > *looks {
+    let choices = (matrix.pairs() as u64).saturating_mul(PARTS as u64 * LOOKS_OF_A_CHOICE);
+    if !network.routing().has_detours() || choices.saturating_mul(DRAWS) > allowance.looks {
         return None;
     }
     let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
-    let (flows, sent) = flows(matrix, slot_of_task);
-    let simulation = Simulation::new(topology, network, &flows, &sent, unit);
+    let limit = limit * unit;
+    let simulation = Simulation::new(matrix, topology, network, slot_of_task);
     let mut sum = 0.0;
     for draw in 1..=DRAWS {
+        allowance.take(choices)?;
         // So much may this draw take if the mean of all draws so far is to stay below the limit.
-        let most = limit * unit * (draw as f64 + UNCERTAIN * (draw as f64).sqrt());
-        sum += simulation.last_end(draw, most - sum, looks)?;
+        let most = limit * (draw as f64 + UNCERTAIN * (draw as f64).sqrt());
+        sum += simulation.last_end(draw, most - sum, allowance)?;
         if sum > most {
             return Some(f64::INFINITY);
         }
     }
-    if sum > limit * unit * DRAWS as f64 {
-        return Some(f64::INFINITY);
-    }
-    Some(sum / DRAWS as f64 / unit)
-}
-
-/// The links that all parts of so many flows look at to choose their ways: on the shortest path and on four detours.
-fn looks_of_choices(flows: usize) -> u64 {
-    (flows as u64).saturating_mul(PARTS as u64 * LOOKS_OF_A_CHOICE)
-}
-
-/// The flows between slots, and what is sent in each.
-fn flows(matrix: &SparseMatrix, slot_of_task: &[usize]) -> (Vec<Flow>, Vec<f64>) {
-    let mut messages = Vec::new();
-    let flows = matrix
-        .entries()
-        .filter_map(|(i, j, traffic)| {
-            let (from, to) = (slot_of_task[i as usize], slot_of_task[j as usize]);
-            (traffic.bytes > 0 && from != to).then(|| {
-                messages.push(traffic.messages as f64);
-                (from, to, traffic.bytes as f64)
-            })
-        })
-        .collect();
-    (flows, messages)
+    let mean = sum / DRAWS as f64;
+    Some(if mean > limit { f64::INFINITY } else { mean / unit })
 }
 
 /// The links of a way, and the number of parts that took it.
@@ -87,65 +64,76 @@ type Way = (Vec<LinkShare>, u32);
 /// What all draws share.
 struct Simulation<'a> {
     network: &'a dyn Network,
-    flows: &'a [Flow],
+    flows: Vec<Flow>,
     /// The bandwidth of each link, and 1 for each resource at the ends of messages.
     width: Vec<f64>,
-    /// The resources at the ends of each flow, with what a byte takes of them.
+    /// The resources at the ends of each flow, with what a byte takes of them. Empty if there are none.
     at_ends: Vec<Vec<LinkShare>>,
+    /// The time of the slowest resource at the ends, with messages that have no bytes.
+    ends: f64,
 }
 
 impl<'a> Simulation<'a> {
     fn new(
+        matrix: &SparseMatrix,
         topology: &dyn Topology,
         network: &'a dyn Network,
-        flows: &'a [Flow],
-        messages: &[f64],
-        unit: f64,
+        slot_of_task: &[usize],
     ) -> Simulation<'a> {
         let links = network.links();
         let mut width: Vec<f64> = (0..links).map(|link| network.bandwidth(link)).collect();
-        let mut at_ends = vec![Vec::new(); flows.len()];
-        if let Some(ends) = Ends::new(topology, network) {
-            width.resize(links + ends.count(), 1.0);
-            for (k, (&(from, to, bytes), &messages)) in flows.iter().zip(messages).enumerate() {
-                let sent = Sent { from, to, bytes, messages: messages * unit };
-                ends.visit(sent, &mut |resource, time| {
-                    at_ends[k].push((links + resource, time / bytes));
+        let ends = Ends::new(topology, network);
+        width.resize(links + ends.as_ref().map_or(0, Ends::count), 1.0);
+        let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
+        let mut times = vec![0.0; width.len() - links];
+        let (mut flows, mut at_ends) = (Vec::new(), Vec::new());
+        for (i, j, traffic) in matrix.entries() {
+            let (from, to) = (slot_of_task[i as usize], slot_of_task[j as usize]);
+            let (bytes, messages) = (traffic.bytes as f64, traffic.messages as f64 * unit);
+            let mut own = Vec::new();
+            if let Some(ends) = &ends {
+                ends.visit(Sent { from, to, bytes, messages }, &mut |resource, time| {
+                    times[resource] += time;
+                    own.push((links + resource, time / bytes));
                 });
             }
+            if traffic.bytes > 0 && from != to {
+                flows.push((from, to, bytes));
+                at_ends.extend(ends.is_some().then_some(own));
+            }
         }
-        Simulation { network, flows, width, at_ends }
+        let ends = times.into_iter().fold(0.0, f64::max);
+        Simulation { network, flows, width, at_ends, ends }
     }
 
     /// When the last flow ends in a draw of chance.
-    fn last_end(&self, draw: u64, limit: f64, looks: &mut u64) -> Option<f64> {
-        *looks = looks.checked_sub(looks_of_choices(self.flows.len()))?;
-        // The ways of each flow, with the number of parts that took each.
+    fn last_end(&self, draw: u64, limit: f64, allowance: &mut Allowance<'_>) -> Option<f64> {
         let mut ways: Vec<Vec<Way>> = vec![Vec::new(); self.flows.len()];
         let mut times = vec![0.0; self.network.links()];
         let routing = self.network.routing();
         detours::assign_by_chance(
             (routing.as_ref(), PARTS),
             |link| 1.0 / self.width[link],
-            (self.flows, &mut times),
+            (&self.flows, &mut times),
             &mut SplitMix64::new(draw),
             &mut |flow, way| match ways[flow].iter_mut().find(|(known, _)| known == way) {
                 Some((_, parts)) => *parts += 1,
                 None => ways[flow].push((way.to_vec(), 1)),
             },
         );
-        let slowest = times.iter().copied().fold(0.0, f64::max);
-        if slowest > limit {
+        if times.iter().copied().fold(self.ends, f64::max) > limit {
             return Some(f64::INFINITY);
         }
         let mut shared = SharedLinks::new();
         for (k, ways) in ways.iter().enumerate() {
+            let at_ends = self.at_ends.get(k).into_iter().flatten();
             for (way, parts) in ways {
                 let bytes = self.flows[k].2 * f64::from(*parts) / PARTS as f64;
-                shared.add(bytes, way.iter().chain(&self.at_ends[k]).copied());
+                shared.add(bytes, way.iter().chain(at_ends.clone()).copied());
             }
         }
-        shared.last_end(&self.width, limit, looks)
+        let end = shared.last_end(&self.width, limit, allowance)?;
+        Some(end.max(self.ends))
     }
 }
 
@@ -158,10 +146,20 @@ mod tests {
     use proptest::prelude::*;
 
     fn simulated(spec: &str, matrix: &SparseMatrix, slots: &[usize]) -> Option<f64> {
-        fair_time(matrix, parse(spec).unwrap().as_ref(), slots, f64::INFINITY, &mut LOOKS.clone())
+        fair_time(
+            matrix,
+            parse(spec).unwrap().as_ref(),
+            slots,
+            f64::INFINITY,
+            &mut allowance(LOOKS),
+        )
     }
 
-    const LOOKS: u64 = 1_000_000;
+    const LOOKS: u64 = 10_000_000;
+
+    fn allowance(looks: u64) -> Allowance<'static> {
+        Allowance { looks, is_over: &|| false }
+    }
 
     fn matrix(tasks: usize, flows: &[(u32, u32, u64)]) -> SparseMatrix {
         let entry = |&(i, j, bytes)| (i, j, Traffic { bytes, messages: 2 });
@@ -179,9 +177,13 @@ mod tests {
         assert_eq!(simulated(spec, &one, &order), Some(80.0));
         let halves = matrix(12, &[(0, 11, 80)]).counted_in_halves();
         assert_eq!(simulated(spec, &halves, &order), Some(40.0));
-        let none = fair_time(&one, parse(spec).unwrap().as_ref(), &order, 79.0, &mut LOOKS.clone());
+        let none =
+            fair_time(&one, parse(spec).unwrap().as_ref(), &order, 79.0, &mut allowance(LOOKS));
         assert_eq!(none, Some(f64::INFINITY));
-        assert_eq!(fair_time(&one, parse(spec).unwrap().as_ref(), &order, 80.0, &mut 10), None);
+        assert_eq!(
+            fair_time(&one, parse(spec).unwrap().as_ref(), &order, 80.0, &mut allowance(10)),
+            None
+        );
     }
 
     #[test]
@@ -192,6 +194,10 @@ mod tests {
         let charged = simulated(&format!("{spec},message=30"), &flows, &order).unwrap();
         // Slot 0 sends 100 bytes over its only link, and four messages.
         assert!((charged - 220.0).abs() < 1.0, "{charged}");
+        // A message without bytes costs as much as any other: 3 * 2 * 30 and 100 bytes.
+        let flows = matrix(12, &[(0, 11, 80), (0, 10, 20), (0, 5, 0), (1, 2, 10)]);
+        let charged = simulated(&format!("{spec},message=30"), &flows, &order).unwrap();
+        assert!((charged - 280.0).abs() < 1.0, "{charged}");
         let limited = simulated(&format!("{spec},injection=0.5"), &flows, &order).unwrap();
         assert!((limited - 200.0).abs() < 1.0, "{limited}");
     }
@@ -210,7 +216,7 @@ mod tests {
                 slots.swap(k, rng.below(k + 1));
             }
             let topology = parse("dragonfly:3x2x2,routing=adaptive").unwrap();
-            let found = fair_time(&matrix, topology.as_ref(), &slots, f64::INFINITY, &mut LOOKS.clone()).unwrap();
+            let found = fair_time(&matrix, topology.as_ref(), &slots, f64::INFINITY, &mut allowance(LOOKS)).unwrap();
             let mut busiest = 0u64;
             for task in 0..12u32 {
                 let of = |side: &dyn Fn(u32, u32) -> u32| -> u64 {
@@ -219,16 +225,16 @@ mod tests {
                 };
                 busiest = busiest.max(of(&|i, _| i)).max(of(&|_, j| j));
             }
-            prop_assert!(found >= busiest as f64 * 0.95, "{} {}", found, busiest);
+            prop_assert!(found >= busiest as f64 * (1.0 - 1e-9), "{} {}", found, busiest);
             // The numbers of the tasks do not matter.
             let other: Vec<(u32, u32, u64)> =
                 raw.iter().map(|&(i, j, bytes)| (11 - i, 11 - j, bytes)).collect();
             let mut turned = slots.clone();
             turned.reverse();
-            let again = fair_time(&self::matrix(12, &other), topology.as_ref(), &turned, f64::INFINITY, &mut LOOKS.clone());
+            let again = fair_time(&self::matrix(12, &other), topology.as_ref(), &turned, f64::INFINITY, &mut allowance(LOOKS));
             prop_assert!((again.unwrap() - found).abs() <= 1e-9 * found);
             let predicted = predicted_time(&matrix, topology.as_ref(), &slots).unwrap().slowest;
-            prop_assert!(found <= predicted * 3.0 && found >= predicted * 0.4);
+            prop_assert!(found <= predicted * 3.0 && found >= predicted * 0.4, "{} {}", found, predicted);
         }
     }
 }

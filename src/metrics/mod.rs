@@ -18,6 +18,7 @@ mod validate;
 
 pub use byte_sum::ByteSum;
 pub use evaluation::{Evaluation, Parts, evaluate, evaluate_by, evaluate_parts};
+pub(crate) use fair_rates::Allowance;
 pub(crate) use fair_time::fair_time;
 pub use rails::{RailLoad, RailLoads, rail_loads};
 pub(crate) use time::DEVIATIONS;

@@ -17,27 +17,22 @@ use crate::mapping::papers::umpa_congestion;
 use crate::mapping::refinement::{FewTasks, TABU_PLACES};
 use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
 
-/// Rounds with other random numbers in which answers of the preset `fast` are made where mappings with the same
-/// predicted time are simulated, by the preset.
-const SIMULATED_ROUNDS: [u64; 3] = [2, 8, 24];
+/// Rounds in which each preset makes answers of the preset `fast` from other random numbers, where mappings with the same
+/// predicted time are simulated.
+const SIMULATED_ROUNDS: [u64; 3] = [2, 6, 16];
+
+/// Before the number of such a round. No other search has rounds with these numbers.
+const SIMULATED: u64 = 1 << 32;
 
 /// Gives all answers for a problem to its judge.
 pub(super) fn answers(problem: &Problem<'_>, budget: &Budget, best: &mut Judge<'_, '_>) {
     let mut prepared = Prepared::by(budget.threads(), problem);
     let optimal = of_presets(&prepared, best, budget);
-    let rounds = SIMULATED_ROUNDS[problem.preset().and_cheaper().count() - 1];
-    for round in 1..=rounds {
-        if budget.expired() || !best.gains_by_simulation() {
-            break;
-        }
-        prepared.set_round(round);
-        anew(&prepared, Preset::Fast, best, budget);
-    }
     if optimal || problem.preset() != Preset::Strong || !budget.uses_all() {
         return;
     }
     // The user gives time, so the search goes on with other random numbers: in turn from the best answer and anew.
-    for round in rounds + 1.. {
+    for round in 1u64.. {
         if budget.expired() {
             break;
         }
@@ -57,6 +52,26 @@ pub(super) fn answers(problem: &Problem<'_>, budget: &Budget, best: &mut Judge<'
         if !going {
             break;
         }
+    }
+}
+
+/// More answers with the same predicted time as the best one, where a simulation may find one of them faster. A stronger preset
+/// has all rounds of the weaker ones, each after the same answers.
+fn more_to_simulate(
+    problem: &Problem<'_>,
+    preset: Preset,
+    best: &mut Judge<'_, '_>,
+    budget: &Budget,
+) {
+    let earlier: u64 = SIMULATED_ROUNDS[..preset as usize].iter().sum();
+    let mut prepared = None;
+    for round in 0..SIMULATED_ROUNDS[preset as usize] {
+        if budget.expired() || !best.gains_by_simulation() {
+            break;
+        }
+        let prepared = prepared.get_or_insert_with(|| Prepared::by(budget.threads(), problem));
+        prepared.set_round(SIMULATED + earlier + round);
+        anew(prepared, Preset::Fast, best, budget);
     }
 }
 
@@ -105,6 +120,7 @@ fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Bu
         if preset != Preset::Fast && budget.expired() {
             break;
         }
+        best.allow(preset);
         if let Some((other, candidates)) = &mut others
             && let Some((answer, _)) = by_hops(other, candidates, preset, budget)
         {
@@ -134,6 +150,7 @@ fn of_presets(prepared: &Prepared<'_, '_>, best: &mut Judge<'_, '_>, budget: &Bu
         if preset == Preset::Fast {
             from_given_order(prepared, budget).into_iter().for_each(|answer| best.take(answer));
         }
+        more_to_simulate(problem, preset, best, budget);
         optimal = least;
         if optimal && is_sum(problem.objective()) {
             break;
