@@ -109,10 +109,14 @@ fn some_of(all: usize, count: usize, random: &mut SplitMix64) -> Vec<usize> {
     order
 }
 
+/// The first number of problems with all routings.
+pub const ROUTED: u64 = 100_000;
+
 impl Instance {
-    /// The problem with this number; the same for ever. At most about `most` tasks.
+    /// The problem with this number; the same for ever. At most about `most` tasks. From number [`ROUTED`] on, the machines have
+    /// other routings as well, for which a search takes longer.
     pub fn new(number: u64, most: usize) -> Instance {
-        const MACHINES: [&str; 16] = [
+        const MACHINES: [&str; 20] = [
             "tree:4:4:2@1:10:100",
             "tree:3:5:2@1:5:20",
             "tree:2:16@1:10",
@@ -129,11 +133,18 @@ impl Instance {
             "fattree:4:3:3@2:1",
             "torus:8x4@1:3",
             "mesh:30",
+            "torus:4x4x2,routing=adaptive",
+            "fattree:4:3:3@2:1,routing=ecmp",
+            "dragonfly:5x3x2,routing=adaptive",
+            "dragonfly:4x2x2@4:1:1,routing=adaptive",
         ];
         let random = &mut SplitMix64::new(number ^ 0x009e_57ed);
         let topology = match random.below(6) {
             0 => random_table(random),
-            _ => machine(MACHINES[random.below(MACHINES.len())]),
+            _ => {
+                let usual = MACHINES.len() - 4 * usize::from(number < ROUTED);
+                machine(MACHINES[random.below(usual)])
+            }
         };
         let all = topology.slots();
         let count = 2 + random.below(all - 1);

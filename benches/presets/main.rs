@@ -2,6 +2,7 @@
 //!
 //!     cargo bench --bench presets [-- [FIRST] COUNT]
 //!     cargo bench --bench presets -- FIRST COUNT LARGEST      problems with up to LARGEST tasks in place of 48
+//!     cargo bench --bench presets -- 100000 300               with adaptive and hashed routings among the machines
 //!
 //! The problems differ in topology (trees, tori, meshes, dragonflies, fat trees, tables of distances), traffic,
 //! objective, allowed and fixed slots, loads, shared slots and previous mappings. Every answer is evaluated by

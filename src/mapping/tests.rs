@@ -152,6 +152,39 @@ fn the_time_is_never_worse_than_that_of_other_answers() {
     }
 }
 
+/// The rounds in which equal times are simulated can lower the predicted time. A stronger preset left out those of a weaker
+/// one if its own answer was better than the one from which the weaker preset went on.
+#[test]
+fn regression_stronger_presets_have_the_rounds_of_weaker_ones() {
+    let machine = crate::topology::parse("dragonfly:4x2x2@4:1:1,routing=adaptive").unwrap();
+    let edges = [
+        (0, 7, 50),
+        (0, 12, 130),
+        (1, 7, 130),
+        (2, 10, 10),
+        (2, 6, 80),
+        (3, 13, 10),
+        (3, 7, 20),
+        (3, 11, 20),
+        (6, 7, 80),
+        (7, 12, 80),
+        (7, 8, 20),
+        (10, 12, 30),
+        (11, 14, 50),
+        (12, 15, 30),
+    ];
+    let graph = Graph::from_edges(16, &edges);
+    let mut last = f64::INFINITY;
+    for preset in Preset::ALL {
+        let build = Problem::builder(&graph, machine.as_ref()).objective(Objective::Time);
+        let problem = build.preset(preset).seed(619).build().unwrap();
+        let slots = Auto.map(&problem, &mut Budget::unlimited()).unwrap().slot_of_task;
+        let time = evaluation::time(&problem, &slots).unwrap().slowest;
+        assert!(time <= last, "{preset:?}: {time} after {last}");
+        last = time;
+    }
+}
+
 #[test]
 fn a_meaningful_order_is_never_made_worse() {
     let never_worse = |text: &str, preset, objective| {
