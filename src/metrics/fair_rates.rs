@@ -6,8 +6,8 @@
 //! is idle for a while because its flows wait for others.
 //!
 //! Limits: no latency, no buffers. Flows that would end within [`TOGETHER`] of the time since the start end together, and links are
-//! full together within [`ALIKE`]. These errors add up: results are up to 0.5 % too early. They are never below what the
-//! slowest link needs.
+//! full together within [`ALIKE`]. These errors add up: with thousands of flows of all sizes on one link, the end was 0.5 % too
+//! early, and in random cases 0.1 %. No result is below what the slowest link needs.
 
 /// See the head of this file.
 const TOGETHER: f64 = 0.003;
@@ -76,13 +76,17 @@ impl SharedLinks {
 
     /// Numbers the links that are used from 0, so that the others take no time. Returns their bandwidths.
     fn compact(&mut self, width: &[f64]) -> Vec<f64> {
-        let mut used: Vec<u32> = self.links.iter().map(|&(link, _)| link).collect();
-        used.sort_unstable();
-        used.dedup();
+        const NONE: u32 = u32::MAX;
+        let (mut number, mut used) = (vec![NONE; width.len()], Vec::new());
         for (link, _) in &mut self.links {
-            *link = used.partition_point(|used| used < link) as u32;
+            let number = &mut number[*link as usize];
+            if *number == NONE {
+                *number = used.len() as u32;
+                used.push(width[*link as usize]);
+            }
+            *link = *number;
         }
-        used.into_iter().map(|link| width[link as usize]).collect()
+        used
     }
 
     /// The time at which the last flow ends; infinity as soon as it is known to be above `limit`. `width` has the
@@ -102,8 +106,7 @@ impl SharedLinks {
         let (mut now, mut least) = (0.0, 0.0f64);
         while !going.is_empty() {
             // No link ends earlier than what is left on it takes.
-            let needed = filling.fill(&going, &left);
-            allowance.take(std::mem::take(&mut filling.looked))?;
+            let needed = filling.fill(&going, &left, allowance)?;
             if now + needed > limit {
                 return Some(f64::INFINITY);
             }
@@ -164,7 +167,7 @@ impl<'a> Filling<'a> {
     }
 
     /// Computes the rates of the flows `going`. Returns the longest time that a link needs for what is `left` of them.
-    fn fill(&mut self, going: &[u32], left: &[f64]) -> f64 {
+    fn fill(&mut self, going: &[u32], left: &[f64], allowance: &mut Allowance<'_>) -> Option<f64> {
         let needed = self.begin(going, left);
         let mut closed = 0;
         while closed < going.len() {
@@ -173,6 +176,7 @@ impl<'a> Filling<'a> {
                 fair = fair.min(self.room[link as usize] / self.wanted[link as usize]);
             }
             self.looked += 2 * self.open_links.len() as u64;
+            allowance.take(std::mem::take(&mut self.looked))?;
             let before = closed;
             for k in 0..self.open_links.len() {
                 let link = self.open_links[k] as usize;
@@ -191,7 +195,7 @@ impl<'a> Filling<'a> {
                 break;
             }
         }
-        needed
+        Some(needed)
     }
 
     /// Opens the flows. Returns the longest time that a link needs.
@@ -210,6 +214,7 @@ impl<'a> Filling<'a> {
             }
         }
         self.open_links.clear();
+        self.looked += self.width.len() as u64;
         let mut needed = 0.0f64;
         for link in (0..self.width.len()).filter(|&link| self.users[link] > 0) {
             self.open_links.push(link as u32);
@@ -380,7 +385,7 @@ mod tests {
             let slices: Vec<(f64, &[usize])> = flows.iter().map(|(b, l)| (*b, l.as_slice())).collect();
             let found = end(&width, &slices);
             prop_assert!(found <= wanted * 1.01, "{} {}", found, wanted);
-            prop_assert!(found >= wanted * 0.98, "{} {}", found, wanted);
+            prop_assert!(found >= wanted * 0.99, "{} {}", found, wanted);
             // No link can be faster than its bytes.
             for (link, width) in width.iter().enumerate() {
                 let load: f64 = flows.iter().filter(|f| f.1.contains(&link)).map(|f| f.0).sum();

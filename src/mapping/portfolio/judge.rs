@@ -43,6 +43,8 @@ pub(super) struct Judge<'a, 'p> {
     simulated: Option<f64>,
     /// The least simulated time of answers with the predicted time of the best one.
     least: f64,
+    /// Whether another answer was simulated as well, and compared with the best one.
+    compared: bool,
     /// The links that all simulations may still look at, and each of them.
     looks: u64,
     looks_of_one: u64,
@@ -69,6 +71,7 @@ impl<'a, 'p> Judge<'a, 'p> {
             best: None,
             simulated: None,
             least: f64::INFINITY,
+            compared: false,
             looks: 0,
             looks_of_one: 0,
         }
@@ -83,23 +86,25 @@ impl<'a, 'p> Judge<'a, 'p> {
 
     /// Looks at one more answer.
     pub(super) fn take(&mut self, answer: Outcome) {
-        let begun = Instant::now();
         if self.judged >= ALWAYS && self.longest > LONG && self.budget.expired() {
             return;
         }
         self.judged += 1;
         self.keep_better(answer, false);
-        self.longest = self.longest.max(begun.elapsed());
     }
 
-    /// Looks at an answer that is kept before all others unless one of them is better. The time limit does not matter.
+    /// Looks at an answer that is kept before all others unless one of them is better. The time limit does not matter. For objectives
+    /// without simulations.
     pub(super) fn prefer(&mut self, answer: Outcome) {
         self.keep_better(answer, true);
     }
 
     /// Keeps the answer if it is better than the best one, or as good and `preferred`.
     fn keep_better(&mut self, answer: Outcome, preferred: bool) {
+        // Simulations are not part of this time: after the time limit there are none.
+        let begun = Instant::now();
         let worth = self.worth(&answer);
+        self.longest = self.longest.max(begun.elapsed());
         let (order, simulated) = match &self.best {
             None => (Ordering::Less, None),
             Some((best, _)) if self.detours && worth.0 == best.0 => self.by_simulation(&answer),
@@ -123,15 +128,21 @@ impl<'a, 'p> Judge<'a, 'p> {
             let known = known.slot_of_task.clone();
             self.simulated = self.simulate(&known, f64::INFINITY);
             self.least = self.simulated.unwrap_or(f64::INFINITY);
+            self.compared = false;
         }
         let Some(known) = self.simulated else { return (by_hop_bytes, None) };
         if known <= predicted * (1.0 + ALIKE) && by_hop_bytes.is_ge() {
             return (Ordering::Greater, None);
         }
         let limit = self.least * (1.0 + ALIKE);
-        // No answer takes the place of a simulated one without a simulation.
-        let found = self.simulate(&answer.slot_of_task, limit).filter(|time| time.is_finite());
-        let Some(found) = found else { return (Ordering::Greater, None) };
+        let Some(found) = self.simulate(&answer.slot_of_task, limit) else {
+            // An answer that was found to be faster than another one stays. One that was not compared is no better than others.
+            return (if self.compared { Ordering::Greater } else { by_hop_bytes }, None);
+        };
+        self.compared = true;
+        if found.is_infinite() {
+            return (Ordering::Greater, None);
+        }
         self.least = self.least.min(found);
         let is_slow = known > self.least * (1.0 + ALIKE);
         (if is_slow { Ordering::Less } else { by_hop_bytes }, Some(found))
@@ -141,7 +152,7 @@ impl<'a, 'p> Judge<'a, 'p> {
     /// simulated.
     fn simulate(&mut self, slot_of_task: &[usize], limit: f64) -> Option<f64> {
         let looks = self.looks.min(self.looks_of_one);
-        if looks == 0 {
+        if looks == 0 || self.budget.expired() {
             return None;
         }
         let is_over = || self.budget.expired();

@@ -149,11 +149,19 @@ impl Filter {
             return bytes(plain, other);
         }
         let (mut a, mut b) = (self.lines(a), self.lines(b));
-        if order == LineOrder::Sorted {
-            remove_common(&mut a, &mut b);
-            self.sort(&mut a);
-            self.sort(&mut b);
+        if order == LineOrder::Printed {
+            return self.first_difference(&a, &b);
         }
+        self.sort(&mut a);
+        self.sort(&mut b);
+        self.first_difference(&a, &b)?;
+        // Sorting cannot tell numbers that are nearly equal. Lines that both texts have are the same in any order.
+        remove_common(&mut a, &mut b);
+        self.first_difference(&a, &b)
+    }
+
+    /// The first difference of lines that are in the same order.
+    fn first_difference(&self, a: &[(usize, &str)], b: &[(usize, &str)]) -> Option<Difference> {
         let own = |line: &(usize, &str)| (line.0, line.1.to_string());
         for k in 0..a.len().max(b.len()) {
             match (a.get(k), b.get(k)) {
@@ -356,6 +364,8 @@ mod tests {
         assert_eq!(of("x 0.0001\nx 0.0002\n", "x 0.0002\nx 0.0001\n"), None);
         assert_eq!(of("1\n01\n2.5\n", "2.50000001\n01\n1\n"), None);
         assert!(of("1\n1\n01\n", "1\n01\n01\n").is_some(), "a line counts as often as it is there");
+        // Without the line that both have, the others would differ by more than the tolerance.
+        assert_eq!(of("1.0\n1.0000009\n", "0.9999991\n1.0\n"), None);
     }
 
     #[test]
