@@ -116,7 +116,7 @@ impl Instance {
     /// The problem with this number; the same for ever. At most about `most` tasks. From number [`ROUTED`] on, the machines have
     /// other routings as well, for which a search takes longer.
     pub fn new(number: u64, most: usize) -> Instance {
-        const MACHINES: [&str; 20] = [
+        const MACHINES: [&str; 16] = [
             "tree:4:4:2@1:10:100",
             "tree:3:5:2@1:5:20",
             "tree:2:16@1:10",
@@ -133,6 +133,8 @@ impl Instance {
             "fattree:4:3:3@2:1",
             "torus:8x4@1:3",
             "mesh:30",
+        ];
+        const ROUTED_MACHINES: [&str; 4] = [
             "torus:4x4x2,routing=adaptive",
             "fattree:4:3:3@2:1,routing=ecmp",
             "dragonfly:5x3x2,routing=adaptive",
@@ -142,8 +144,9 @@ impl Instance {
         let topology = match random.below(6) {
             0 => random_table(random),
             _ => {
-                let usual = MACHINES.len() - 4 * usize::from(number < ROUTED);
-                machine(MACHINES[random.below(usual)])
+                let routed = ROUTED_MACHINES.iter().filter(|_| number >= ROUTED);
+                let machines: Vec<&str> = MACHINES.iter().chain(routed).copied().collect();
+                machine(machines[random.below(machines.len())])
             }
         };
         let all = topology.slots();

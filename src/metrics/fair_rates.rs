@@ -32,7 +32,6 @@ impl Allowance<'_> {
 }
 
 /// Flows with the links that they use.
-#[derive(Debug, Default)]
 pub(super) struct SharedLinks {
     /// The bytes of each flow.
     bytes: Vec<f64>,

@@ -11,6 +11,7 @@
 use super::detours::{self, Flow, LinkShare};
 use super::ends::{Ends, Sent};
 use super::fair_rates::{Allowance, SharedLinks};
+use super::time::end_times;
 use crate::base::random::SplitMix64;
 use crate::matrix::SparseMatrix;
 use crate::topology::{Network, Topology};
@@ -85,24 +86,24 @@ impl<'a> Simulation<'a> {
         let ends = Ends::new(topology, network);
         width.resize(links + ends.as_ref().map_or(0, Ends::count), 1.0);
         let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
-        let mut times = vec![0.0; width.len() - links];
         let (mut flows, mut at_ends) = (Vec::new(), Vec::new());
-        for (i, j, traffic) in matrix.entries() {
+        for (i, j, traffic) in matrix.entries().filter(|(.., traffic)| traffic.bytes > 0) {
             let (from, to) = (slot_of_task[i as usize], slot_of_task[j as usize]);
+            if from == to {
+                continue;
+            }
             let (bytes, messages) = (traffic.bytes as f64, traffic.messages as f64 * unit);
-            let mut own = Vec::new();
-            if let Some(ends) = &ends {
+            flows.push((from, to, bytes));
+            at_ends.extend(ends.as_ref().map(|ends| {
+                let mut own = Vec::new();
                 ends.visit(Sent { from, to, bytes, messages }, &mut |resource, time| {
-                    times[resource] += time;
                     own.push((links + resource, time / bytes));
                 });
-            }
-            if traffic.bytes > 0 && from != to {
-                flows.push((from, to, bytes));
-                at_ends.extend(ends.is_some().then_some(own));
-            }
+                own
+            }));
         }
-        let ends = times.into_iter().fold(0.0, f64::max);
+        let ends =
+            end_times(matrix, topology, network, slot_of_task).into_iter().fold(0.0, f64::max);
         Simulation { network, flows, width, at_ends, ends }
     }
 

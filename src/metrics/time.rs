@@ -169,7 +169,7 @@ fn links_looked_at(routing: &dyn Routing, slots: usize, times: &[f64]) -> f64 {
 
 /// The times of the slots, nodes and rails at the ends of messages; none if the network charges nothing but the bytes
 /// on links.
-fn end_times(
+pub(super) fn end_times(
     matrix: &SparseMatrix,
     topology: &dyn Topology,
     network: &dyn Network,

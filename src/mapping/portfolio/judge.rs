@@ -24,7 +24,7 @@ const LOOKS: [u64; 3] = [40_000_000, 160_000_000, 800_000_000];
 /// One simulation may take this part of them. If it takes more, there would be too few of them to compare answers.
 const PART: u64 = 8;
 
-/// Simulated times that differ by no more than this part are alike: the simulation is no more exact.
+/// Simulated times that differ by no more than this part are alike: the simulation is hardly more exact.
 const ALIKE: f64 = 0.004;
 
 /// Keeps the best answer that it has seen; of equally good ones, the first.
