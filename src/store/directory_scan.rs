@@ -10,12 +10,11 @@
 //! searched for. A name that does not follow soon is searched for, and the comparison goes on behind its row. So it does not matter
 //! how many rows between are of removed records. If there are many such names, they are found in a table ([`NameTable`]).
 
-use super::change_marks::{slot_of, user_of};
+use super::change_marks::{SLOTS, slot_of, user_of};
 use super::file_name::ENDING;
 use super::list_index::Index;
 use super::name_table::NameTable;
-use super::record_heads::{Unread, identity};
-use crate::base::clock::since_1970;
+use super::record_heads::Unread;
 use crate::base::file::FileIdentity;
 use crate::base::threads::in_threads;
 use std::collections::{HashMap, HashSet};
@@ -90,6 +89,24 @@ pub(super) struct Found {
     pub shows_change: bool,
 }
 
+impl Found {
+    /// A directory may give a name twice, with an old and with a new file: one that changes while it is read, and those of some file
+    /// systems at any time. The record is then only that of the new file.
+    fn forget_given_twice(&mut self, index: &Index) {
+        if self.fresh.is_empty() {
+            return;
+        }
+        // Nearly all rows are in other slots than the few new names, and cost no search.
+        let mut slots = vec![false; SLOTS];
+        self.fresh.iter().for_each(|file| slots[slot_of(file.stem.as_bytes())] = true);
+        let fresh: HashSet<&[u8]> = self.fresh.iter().map(|file| file.stem.as_bytes()).collect();
+        for (row, same) in self.same.iter_mut().enumerate().filter(|(_, same)| **same) {
+            let stem = index.row(row as u32).stem_bytes();
+            *same = !(slots[slot_of(stem)] && fresh.contains(stem));
+        }
+    }
+}
+
 /// The names of a directory, compared one after another with the rows of an index.
 struct Walk<'a> {
     index: &'a Index,
@@ -114,7 +131,6 @@ struct Walk<'a> {
 /// Errors: the directory cannot be read.
 pub(super) fn scan(directory: &Path, index: &Index, asked: &Asked) -> Result<Found> {
     let open = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(directory)?;
-    let before = identity(&open.metadata()?);
     let mut walk = Walk::new(index, asked);
     std::thread::scope(|scope| {
         let (send, receive) = sync_channel::<Vec<u8>>(WAITING);
@@ -136,16 +152,8 @@ pub(super) fn scan(directory: &Path, index: &Index, asked: &Asked) -> Result<Fou
     })?;
     walk.find_missed();
     walk.ask(&open);
-    // The same name may have been given with an old and with a new file.
-    let is_quiet =
-        identity(&open.metadata()?) == before && before.is_settled(since_1970().as_secs(), 2);
     let Walk { mut found, .. } = walk;
-    if !is_quiet && !found.fresh.is_empty() {
-        let fresh: HashSet<&str> = found.fresh.iter().map(|file| file.stem.as_str()).collect();
-        for (row, same) in found.same.iter_mut().enumerate().filter(|(_, same)| **same) {
-            *same = !fresh.contains(index.row(row as u32).stem());
-        }
-    }
+    found.forget_given_twice(index);
     found.verdicts.sort_unstable();
     found.verdicts.dedup();
     found.users.sort_unstable();

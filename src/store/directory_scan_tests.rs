@@ -203,6 +203,13 @@ fn a_name_that_comes_twice_is_read_again() {
             let fresh: Vec<&str> = fresh.map(|file| file.stem.as_str()).collect();
             assert_eq!(fresh, [model.names[other].0.as_str()]);
             assert!(!walk.found.shows_change && walk.unsure.is_empty());
+            // So the list has one record of this name.
+            let is_same = |found: &Found| found.same.iter().filter(|same| **same).count();
+            assert_eq!(is_same(&walk.found), 300);
+            walk.found.forget_given_twice(&index);
+            assert_eq!(is_same(&walk.found), 299);
+            let gone = walk.found.same.iter().position(|same| !same).unwrap();
+            assert_eq!(index.row(gone as u32).stem(), model.names[other].0);
         }
     }
 }

@@ -11,7 +11,9 @@ use crate::cli::diagnosis::unrecorded;
 use crate::matrix::Kind;
 use crate::report::units;
 use crate::store::{self, Entry, Finding, Listed, Listing, Run, Store, program_of_key};
+use serde::Serialize;
 use serde_json::json;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::borrow::Cow;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -173,7 +175,7 @@ struct Table<'a> {
 }
 
 /// A record in JSON, with its fields in alphabetical order.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct JsonRecord<'a> {
     file: String,
     key: &'a str,
@@ -238,11 +240,12 @@ impl<'a> Table<'a> {
     fn document(&self, out: &mut dyn Write, all: bool) -> Result<()> {
         let store = self.store.directory().display().to_string();
         let text = |position: usize, record: &Listed<'a>, out: &mut Vec<u8>| {
-            let record = serde_json::to_string_pretty(&self.json(record, all))?;
-            out.extend_from_slice(if position == 0 { b"\n" } else { b",\n" });
-            record.lines().enumerate().try_for_each(|(k, line)| {
-                write!(out, "{}    {line}", if k == 0 { "" } else { "\n" })
-            })
+            out.extend_from_slice(if position == 0 { b"\n    " } else { b",\n    " });
+            // The records stand in a list, and this stands in the document.
+            let mut indented = PrettyFormatter::new();
+            (0..2).try_for_each(|_| indented.begin_object(&mut std::io::sink()))?;
+            self.json(record, all).serialize(&mut Serializer::with_formatter(out, indented))?;
+            Ok(())
         };
         let written = (|| {
             write!(out, "{{\n  \"records\": [")?;
