@@ -20,6 +20,8 @@ class Shell:
 
     def __init__(self, command, environment, directory):
         self.script = tempfile.NamedTemporaryFile("w", prefix="rankweave-documents-", suffix=".sh", delete=False)
+        # The shell may belong to another user.
+        os.chmod(self.script.name, 0o644)
         self.process = subprocess.Popen(
             command, cwd=directory, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, start_new_session=True)

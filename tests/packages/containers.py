@@ -1,4 +1,5 @@
-"""The commands of docs/recipes/containers.md, with Podman and Charliecloud.
+"""The commands of docs/recipes/containers.md, with Podman and Charliecloud, and with Docker where the page says that it works alike
+(docker_check.py). Those of Apptainer are in another test (apptainer_check.py).
 
 The page is read, and each of its commands is run word by word, in a shell that sees /opt/rankweave and a home of its own. The image
 is a Debian of this test with Open MPI (systems.py), which no registry has to give: it is imported as an archive. A second image
@@ -21,11 +22,13 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.append(os.path.join(os.path.dirname(HERE), "documents"))
 
 import compare  # noqa: E402
+import docker_check  # noqa: E402
 import pages  # noqa: E402
 from shell import Shell, Stuck  # noqa: E402
 
 PAGE = "recipes/containers.md"
 MARK = "tests/packages/run --only containers"
+APPTAINER = "tests/packages/run --only apptainer"
 # The programs that the recipes need, and the packages that have them.
 TOOLS = {"podman": "podman", "runc": "runc", "ch-run": "charliecloud", "mpirun.openmpi": "openmpi-bin", "mpiexec.mpich": "mpich"}
 LIMIT = 120
@@ -151,10 +154,10 @@ def without_messages(lines):
 
 
 class Recipes:
-    """The commands of the page."""
+    """The commands of the page, in a shell that `run` gives a command to. `runtime` takes the place of Podman."""
 
-    def __init__(self, verdicts, run, tarball):
-        self.verdicts, self.run = verdicts, run
+    def __init__(self, verdicts, run, tarball, runtime="podman"):
+        self.verdicts, self.run, self.runtime = verdicts, run, runtime
         self.version = re.search(r"rankweave-(.*)-x86_64", os.path.basename(tarball))[1]
 
     def block(self, block, home):
@@ -163,19 +166,22 @@ class Recipes:
             with open(os.path.join(home, "Dockerfile"), "w", encoding="utf-8") as file:
                 file.write("\n".join(block.lines).replace("VERSION", self.version) + "\n")
             return
-        self.run("rm -rf ~/.local/share/rankweave; podman volume rm --force rankweave")
+        self.run("rm -rf ~/.local/share/rankweave")
+        if self.runtime in ("podman", "docker"):
+            self.run(f"{self.runtime} volume rm --force rankweave")
         for command in block.commands:
-            code, lines = self.run(command.text)
+            text = re.sub(r"\bpodman\b", self.runtime, command.text)
+            code, lines = self.run(text)
             said = compare.difference(command.expected, lines) if command.expected else None
-            name = f"{block.place}: {command.text.splitlines()[0][:60]}"
+            name = f"{block.place}: {text.splitlines()[0][:60]}"
             if self.verdicts.check(name, code == 0 and said is None, f"exit code {code}\n{said}\n" + "\n".join(lines)) and \
-                    "rankweave run -v -- " in command.text:
-                self.launch(f"{block.place}: {self.kind(command.text)}", command.text, lines)
+                    "rankweave run -v -- " in text:
+                self.launch(f"{block.place}: {self.kind(text)}", text, lines)
 
     @staticmethod
     def kind(text):
         """What a launch is called in the results."""
-        container = "ch-run" if "ch-run" in text else "podman"
+        container = re.search(r"ch-run|apptainer|docker|podman", text)[0]
         launcher = "mpiexec" if "mpiexec" in text else "mpirun"
         inside = re.search(rf"{container} .*{launcher}", text, re.DOTALL)
         return f"{container} {'around' if inside else 'behind'} {launcher}"
@@ -236,7 +242,7 @@ def check(verdicts, debian, tarball, top):
 
 
 def page(verdicts, containers, tarball):
-    """Installs rankweave, and runs the blocks of the page."""
+    """Installs rankweave, and runs the blocks of the page that are for Podman, Charliecloud and Docker."""
     home = os.path.join(containers.top, "home/ann")
     programs(home)
     shutil.copy(tarball, home)
@@ -248,11 +254,10 @@ def page(verdicts, containers, tarball):
         compiled = " && ".join(f"mpicc -o {program}-{end} pairs-{end}.c" for end in ENDS)
         code, lines = recipes.run(f"podman run --rm -v $PWD:$PWD -w $PWD {image} sh -c '{compiled}'")
         verdicts.check(f"containers: {image} compiles", code == 0, "\n".join(lines))
-    left = []
-    for block in pages.read(PAGE):
-        reason = block.one("not run") or ""
-        if MARK in reason:
-            recipes.block(block, home)
-        elif not reason.startswith("needs Apptainer"):
-            left.append(block.place)
-    verdicts.check("containers: every block of the page is run, but those of Apptainer", not left, str(left))
+    marked = {block.place: block.one("not run") or "" for block in pages.read(PAGE)}
+    blocks = [block for block in pages.read(PAGE) if MARK in marked[block.place]]
+    for block in blocks:
+        recipes.block(block, home)
+    left = [place for place, reason in marked.items() if MARK not in reason and APPTAINER not in reason]
+    verdicts.check("containers: every block of the page is run by a test", not left, str(left))
+    docker_check.check(containers, Recipes(verdicts, containers.run, tarball, "docker"), blocks)

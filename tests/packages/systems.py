@@ -38,17 +38,29 @@ def mirror():
     return None
 
 
-class System:
-    """A Debian release in a folder of the cache."""
+# Packages that only Debian's unstable release has. Nothing else is taken from it.
+UNSTABLE = """
+echo "deb {address} sid main" > /etc/apt/sources.list.d/sid.list
+printf 'Package: *\\nPin: release n=sid\\nPin-Priority: -10\\n\\nPackage: {names}\\nPin: release n=sid\\nPin-Priority: 500\\n' \
+    > /etc/apt/preferences.d/sid
+# A mirror that was frozen some time ago has an old list.
+apt-get -o Acquire::Check-Valid-Until=false update
+"""
 
-    def __init__(self, cache, release):
-        self.release = release
+
+class System:
+    """A Debian release in a folder of the cache. `packages` and those of the unstable release are installed beside those that every
+    system has."""
+
+    def __init__(self, cache, release, packages=None, unstable=()):
+        self.release, self.unstable = release, list(unstable)
+        self.packages = PACKAGES + (RELEASES[release] if packages is None else packages) + self.unstable
         self.folder = os.path.join(cache, "systems", release)
         self.layers = os.path.join(cache, "systems", f"{release}.layers")
 
     def make(self):
         """Makes the system if it is not there yet. Returns why this is not possible, or None."""
-        packages = PACKAGES + RELEASES[self.release]
+        packages = self.packages
         done = os.path.join(self.folder, DONE)
         if os.path.exists(done):
             with open(done, encoding="utf-8") as file:
@@ -63,6 +75,10 @@ class System:
                                   capture_output=True, text=True, check=False)
             if made.returncode != 0:
                 return f"debootstrap failed: {made.stdout.strip().splitlines()[-1:]}"
+        if self.unstable:
+            listed = self.enter(["sh", "-ec", UNSTABLE.format(address=address, names=" ".join(self.unstable))], self.folder, limit=900)
+            if listed.returncode != 0:
+                return f"no list of the packages of Debian's unstable release: {listed.stderr.strip().splitlines()[-1:]}"
         install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes",
                    "--no-install-recommends", *packages]
         installed = self.enter(install, self.folder, limit=1800)

@@ -4,11 +4,13 @@
 //! The image is not read. So what its program calls is not known, and neither is what the settings of the site add to the
 //! options. A command line that is not understood leads to no claim.
 
+use super::apptainer_setuid::has_setuid;
 use super::container_mounts::{Mounts, Verdict};
 use super::container_options::{ContainerLine, Runtime, Surroundings};
 use super::container_variables::{Value, preload};
 use super::facts::{Diagnosed, Diagnosis};
 use super::finding::{Finding, problem, warning};
+use crate::cli::launcher::in_path;
 use std::path::{Path, PathBuf};
 
 /// The finding about a launch whose ranks are in containers; `name` is the program that starts them.
@@ -17,8 +19,13 @@ pub(super) fn finding(name: &str, program: &Diagnosed, diagnosis: &Diagnosis) ->
     let library = library.unwrap_or_else(|| "librankweave.so".into());
     let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let directory = program.part.directory.as_ref().map_or(here.clone(), |d| here.join(d));
-    let around = Surroundings { directory, variable: &|name| program.part.variable(name) };
-    let verdict = verdict(name, &program.started.words, &library, &around);
+    let words = &program.started.words;
+    let is_apptainer = Runtime::of(name) == Some(Runtime::Apptainer);
+    let command = words.first().filter(|_| is_apptainer).and_then(|word| in_path(word));
+    let has_setuid = command.and_then(|command| has_setuid(&command));
+    let variable = |name: &str| program.part.variable(name);
+    let around = Surroundings { directory, variable: &variable, has_setuid };
+    let verdict = verdict(name, words, &library, &around);
     let what = format!("{name} runs the program in a container");
     match verdict {
         Verdict::Given => {
@@ -29,6 +36,9 @@ pub(super) fn finding(name: &str, program: &Diagnosed, diagnosis: &Diagnosis) ->
                 "docker" => {
                     "start the launcher inside the container: Docker passes on only what --env names, and without \
                      the variables of the launcher each process is a launch of its own"
+                }
+                "apptainer" | "singularity" => {
+                    "a store that is neither in the home nor in /tmp needs a --bind of its own"
                 }
                 _ => {
                     "give the container also the store, and the host's network, process ids, /dev/shm and /tmp"
@@ -125,7 +135,8 @@ mod tests {
         let variable = |name: &str| {
             variables.iter().find(|known| known.0 == name).map(|known| known.1.to_string())
         };
-        let around = Surroundings { directory: "/work/here".into(), variable: &variable };
+        let directory = "/work/here".into();
+        let around = Surroundings { directory, variable: &variable, has_setuid: None };
         verdict(&words[0], &words, Path::new(LIBRARY), &around)
     }
 
@@ -359,6 +370,29 @@ mod tests {
     }
 
     #[test]
+    fn an_installation_of_apptainer_tells_what_it_removes() {
+        let with = |has_setuid, options: &str| {
+            let line = format!("apptainer exec {options} img ./t");
+            let words: Vec<String> = line.split_whitespace().map(str::to_string).collect();
+            let directory = "/work/here".into();
+            let around = Surroundings { directory, variable: &|_| None, has_setuid };
+            verdict("apptainer", &words, Path::new(LIBRARY), &around)
+        };
+        assert_eq!(with(Some(false), "--bind /opt"), Verdict::Given);
+        assert!(matches!(with(Some(false), "-c"), Verdict::Lost(_)));
+        let says = |found, text| matches!(found, Verdict::Unknown(why) if why.contains(text));
+        assert!(says(with(None, "--bind /opt"), "apptainer may start containers with setuid"));
+        // A site can switch setuid off in its settings.
+        assert!(says(
+            with(Some(true), "--bind /opt"),
+            "this installation of apptainer starts containers with setuid"
+        ));
+        let named = format!("--bind /opt --env LD_PRELOAD={LIBRARY}");
+        assert_eq!(with(Some(true), &named), Verdict::Given);
+        assert_eq!(with(Some(true), "--bind /opt --userns"), Verdict::Given);
+    }
+
+    #[test]
     fn another_path_inside_has_to_be_named() {
         let line = "podman run -v /opt/rankweave:/mnt/rw -e LD_PRELOAD";
         is_lost(&format!("{line} image ./t"));
@@ -417,7 +451,7 @@ mod tests {
         std::fs::write(top.join("real/lib/librankweave.so"), "").unwrap();
         std::os::unix::fs::symlink(top.join("real"), top.join("links/rw")).unwrap();
         let library = top.join("links/rw/lib/librankweave.so");
-        let around = Surroundings { directory: top.clone(), variable: &|_| None };
+        let around = Surroundings { directory: top.clone(), variable: &|_| None, has_setuid: None };
         let of = |options: &str| {
             let line = options.replace("TOP", &top.display().to_string());
             let words: Vec<String> =

@@ -185,6 +185,8 @@ pub(super) struct Surroundings<'a> {
     pub directory: PathBuf,
     /// The value of a variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether Apptainer starts containers with setuid. `None` if this is not known.
+    pub has_setuid: Option<bool>,
 }
 
 impl Surroundings<'_> {

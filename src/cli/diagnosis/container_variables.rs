@@ -139,10 +139,15 @@ fn apptainer(name: &str, line: &ContainerLine, around: &Surroundings, preload: &
         preload.value = Value::Unclear(why);
     } else {
         preload.value = Value::OfHost;
+        let kind = match around.has_setuid {
+            Some(true) => format!("this installation of {name} starts"),
+            _ => format!("{name} may start"),
+        };
         let why = format!(
-            "an installation of {name} with setuid removes LD_PRELOAD, unless --env sets it"
+            "{kind} containers with setuid, which removes LD_PRELOAD, unless --env sets it"
         );
-        preload.doubt = Some(why).filter(|_| !line.is_on("userns"));
+        let keeps = around.has_setuid == Some(false) || line.is_on("userns");
+        preload.doubt = Some(why).filter(|_| !keeps);
     }
     for prefix in ["SINGULARITYENV_", "APPTAINERENV_"] {
         let variable = format!("{prefix}{PRELOAD}");

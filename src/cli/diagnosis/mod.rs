@@ -5,6 +5,7 @@
 //! will be recorded ([`forecast()`]).
 
 mod alone;
+mod apptainer_setuid;
 mod bindings;
 mod checks;
 mod container;
