@@ -38,7 +38,7 @@ pub(super) fn finding(name: &str, program: &Diagnosed, diagnosis: &Diagnosis) ->
                      the variables of the launcher each process is a launch of its own"
                 }
                 "apptainer" | "singularity" => {
-                    "a store that is neither in the home nor in /tmp needs a --bind of its own"
+                    "if the store is neither in the home nor in /tmp, bind its folder, too"
                 }
                 _ => {
                     "give the container also the store, and the host's network, process ids, /dev/shm and /tmp"
