@@ -154,10 +154,11 @@ def without_messages(lines):
 
 
 class Recipes:
-    """The commands of the page, in a shell that `run` gives a command to. `runtime` takes the place of Podman."""
+    """The commands of the page, in a shell that `run` gives a command to. `runtime` takes the place of Podman, and `options` are behind
+    its command `run`."""
 
-    def __init__(self, verdicts, run, tarball, runtime="podman"):
-        self.verdicts, self.run, self.runtime = verdicts, run, runtime
+    def __init__(self, verdicts, run, tarball, runtime="podman", options=""):
+        self.verdicts, self.run, self.runtime, self.options = verdicts, run, runtime, options
         self.version = re.search(r"rankweave-(.*)-x86_64", os.path.basename(tarball))[1]
 
     def block(self, block, home):
@@ -170,7 +171,7 @@ class Recipes:
         if self.runtime in ("podman", "docker"):
             self.run(f"{self.runtime} volume rm --force rankweave")
         for command in block.commands:
-            text = re.sub(r"\bpodman\b", self.runtime, command.text)
+            text = re.sub(r"\bpodman( run)?\b", lambda m: self.runtime + (f"{m[1]} {self.options}".rstrip() if m[1] else ""), command.text)
             code, lines = self.run(text)
             said = compare.difference(command.expected, lines) if command.expected else None
             name = f"{block.place}: {text.splitlines()[0][:60]}"
@@ -260,4 +261,4 @@ def page(verdicts, containers, tarball):
         recipes.block(block, home)
     left = [place for place, reason in marked.items() if MARK not in reason and APPTAINER not in reason]
     verdicts.check("containers: every block of the page is run by a test", not left, str(left))
-    docker_check.check(containers, Recipes(verdicts, containers.run, tarball, "docker"), blocks)
+    docker_check.check(containers, Recipes(verdicts, containers.run, tarball, "docker", docker_check.OPTIONS), blocks)

@@ -10,6 +10,8 @@ import subprocess
 
 # The programs that are needed, and the packages that have them. Some releases have the client in a package of its own.
 TOOLS = {"dockerd": "docker.io", "docker": "docker-cli"}
+# As the page says, for messages between the processes of Open MPI.
+OPTIONS = "--cap-add=SYS_PTRACE"
 # The daemon, which ends with the shell.
 DAEMON = """
 mkdir -p {top}/docker
