@@ -84,7 +84,6 @@ const MAPPINGS: &[&str] = &[
     "fast time fattree:4:4:4 stencil:8x8,shuffle=1",
     "fast time dragonfly:5x4x2,routing=adaptive stencil:8x5,shuffle=1",
     "default time dragonfly:4x4x2,routing=adaptive stencil:8x4,shuffle=1",
-    "fast time torus:4x4,routing=adaptive,injection=1.2 spmv:16,shuffle=1",
     "default mc torus:3x3 rgg:9,shuffle=1",
     // Algorithms that the portfolio runs, and those of MPI_Cart_create.
     "default hop-bytes torus:6x6 stencil:6x5,shuffle=1 slots=7:30 by=geom",

@@ -1,4 +1,4 @@
-//! The time of a mapping on a network with adaptive routing, simulated with fair rates.
+//! The time of a mapping on a network with detours, simulated with fair rates.
 //!
 //! The predicted time is that of the slowest resource ([`super::time`]). On networks with detours, many mappings reach
 //! what the links of the hosts need, and none can be below it. They still differ by several per cent in when the last
@@ -6,15 +6,12 @@
 //! same predicted time are compared by a simulation ([`super::fair_rates`]): by the mean of a few draws of the
 //! chance in which messages choose their ways.
 //!
-//! Where messages choose hop by hop, each pair is one flow with the shares of its bytes on each link that the predicted time
-//! has. There is no chance in it.
-//!
 //! Limits: who asks says how much work a simulation may be; those of [`super::fair_rates`].
 
 use super::detours::{self, Flow, LinkShare};
 use super::ends::{Ends, Sent};
 use super::fair_rates::{Allowance, SharedLinks};
-use super::time::{end_times, times_of_links};
+use super::time::end_times;
 use crate::base::random::SplitMix64;
 use crate::matrix::SparseMatrix;
 use crate::topology::{Network, Topology};
@@ -32,7 +29,7 @@ const PARTS: usize = 8;
 const LOOKS_OF_A_CHOICE: u64 = 60;
 
 /// The simulated time of a mapping, in the unit of the predicted time. Infinity if it is above `limit`. `None` if the
-/// routing is not adaptive, or if the allowance is not enough. The caller has checked the mapping.
+/// network has no detours, or if the allowance is not enough. The caller has checked the mapping.
 pub(crate) fn fair_time(
     matrix: &SparseMatrix,
     topology: &dyn Topology,
@@ -42,18 +39,12 @@ pub(crate) fn fair_time(
 ) -> Option<f64> {
     let network = topology.network()?;
     let choices = (matrix.pairs() as u64).saturating_mul(PARTS as u64 * LOOKS_OF_A_CHOICE);
-    let (has_detours, chooses) = (network.routing().has_detours(), network.routing().chooses());
-    if !has_detours && !chooses || choices.saturating_mul(DRAWS) > allowance.looks {
+    if !network.routing().has_detours() || choices.saturating_mul(DRAWS) > allowance.looks {
         return None;
     }
     let unit = if matrix.counts_halves() { 2.0 } else { 1.0 };
     let limit = limit * unit;
     let simulation = Simulation::new(matrix, topology, network, slot_of_task);
-    if !has_detours {
-        allowance.take(choices)?;
-        let times = times_of_links(matrix, topology, network, slot_of_task);
-        return Some(simulation.last_end_of_shares(&times, limit, allowance)? / unit);
-    }
     let mut sum = 0.0;
     for draw in 1..=DRAWS {
         allowance.take(choices)?;
@@ -116,25 +107,6 @@ impl<'a> Simulation<'a> {
         Simulation { network, flows, width, at_ends, ends }
     }
 
-    /// When the last flow ends if each flow has the shares that these times of the links lead to.
-    fn last_end_of_shares(
-        &self,
-        times: &[f64],
-        limit: f64,
-        allowance: &mut Allowance<'_>,
-    ) -> Option<f64> {
-        let routing = self.network.routing();
-        let (mut shared, mut shares) = (SharedLinks::new(), Vec::new());
-        for (k, &(from, to, bytes)) in self.flows.iter().enumerate() {
-            shares.clear();
-            routing.choose(from, to, times, &mut |link, share| shares.push((link, share)));
-            let at_ends = self.at_ends.get(k).into_iter().flatten();
-            shared.add(bytes, shares.iter().chain(at_ends).copied());
-        }
-        let end = shared.last_end(&self.width, limit, allowance)?;
-        Some(end.max(self.ends))
-    }
-
     /// When the last flow ends in a draw of chance.
     fn last_end(&self, draw: u64, limit: f64, allowance: &mut Allowance<'_>) -> Option<f64> {
         let mut ways: Vec<Vec<Way>> = vec![Vec::new(); self.flows.len()];
@@ -195,29 +167,8 @@ mod tests {
         SparseMatrix::from_entries(tasks, &flows.iter().map(entry).collect::<Vec<_>>())
     }
 
-    /// Slot 0 sends over its two links at once, but slot 1 is a neighbour, which only one of them leads to.
     #[test]
-    fn messages_that_choose_hop_by_hop_are_simulated() {
-        let order: Vec<usize> = (0..4).collect();
-        let spec = "mesh:2x2,routing=adaptive";
-        let far = matrix(4, &[(0, 3, 80)]);
-        assert_eq!(simulated(spec, &far, &order), Some(40.0));
-        assert_eq!(simulated(spec, &far.clone().counted_in_halves(), &order), Some(20.0));
-        assert_eq!(simulated(spec, &matrix(4, &[(0, 1, 80)]), &order), Some(80.0));
-        // Both charges are those of slot 0, which takes as long in any mapping.
-        let near = matrix(4, &[(0, 1, 80), (0, 3, 80)]);
-        let charged = simulated(&format!("{spec},injection=1.5"), &near, &order).unwrap();
-        assert!((106.0..=120.0).contains(&charged), "{charged}");
-        let topology = parse(spec).unwrap();
-        let within =
-            |limit, looks| fair_time(&far, topology.as_ref(), &order, limit, &mut allowance(looks));
-        assert_eq!(within(40.0, LOOKS), Some(40.0));
-        assert_eq!(within(39.0, LOOKS), Some(f64::INFINITY));
-        assert_eq!(within(40.0, 10), None);
-    }
-
-    #[test]
-    fn only_adaptive_routing_is_simulated() {
+    fn only_networks_with_detours_are_simulated() {
         let order: Vec<usize> = (0..12).collect();
         let one = matrix(12, &[(0, 11, 80)]);
         assert_eq!(simulated("dragonfly:3x2x2", &one, &order), None);

@@ -84,16 +84,6 @@ impl LinkTimes {
     }
 }
 
-/// The time of each link, with those shares in which messages choose their links.
-pub(super) fn times_of_links(
-    matrix: &SparseMatrix,
-    topology: &dyn Topology,
-    network: &dyn Network,
-    slot_of_task: &[usize],
-) -> Vec<f64> {
-    link_times(matrix, (network, topology.slots()), slot_of_task).times
-}
-
 fn link_times(
     matrix: &SparseMatrix,
     (network, slots): (&dyn Network, usize),

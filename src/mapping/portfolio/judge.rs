@@ -1,10 +1,9 @@
 //! Which of several answers is the best in the objective of a problem. Of equal ones, it is the one with the least
 //! hop-bytes. Of answers with the same predicted time, it is the one whose links take less time together.
 //!
-//! Where routing is adaptive, answers with the same predicted time are simulated (docs/decisions/0125 and 0126). If the simulated times
-//! are alike, or if a simulation would take too long, the time of the links together decides, and then hop-bytes. Where messages
-//! take detours around loaded links, this sum says little of the simulated time, and hop-bytes decide alone
-//! (docs/decisions/0124).
+//! Where messages take detours around loaded links, this sum says little of the time that a simulation finds. There,
+//! answers with the same predicted time are simulated (docs/decisions/0125). If the simulated times are alike, or if a
+//! simulation would take too long, hop-bytes decide (docs/decisions/0124).
 
 use crate::mapping::evaluation::{fair_time, time, value};
 use crate::mapping::{Budget, Objective, Outcome, Preset, Problem};
@@ -35,8 +34,6 @@ pub(super) struct Judge<'a, 'p> {
     budget: &'a Budget,
     /// Messages take detours around loaded links.
     detours: bool,
-    /// Answers with the same predicted time are simulated.
-    simulates: bool,
     /// How many answers were judged.
     judged: u32,
     /// The longest time that an answer took.
@@ -65,12 +62,10 @@ impl<'a, 'p> Judge<'a, 'p> {
         let network =
             problem.topology().network().filter(|_| problem.objective() == Objective::Time);
         let detours = network.is_some_and(|network| network.routing().has_detours());
-        let chooses = network.is_some_and(|network| network.routing().chooses());
         Judge {
             problem,
             budget,
             detours,
-            simulates: detours || chooses,
             judged: 0,
             longest: Duration::ZERO,
             best: None,
@@ -112,9 +107,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         self.longest = self.longest.max(begun.elapsed());
         let (order, simulated) = match &self.best {
             None => (Ordering::Less, None),
-            Some((best, _)) if self.simulates && worth.0 == best.0 => {
-                self.by_simulation(&worth, &answer)
-            }
+            Some((best, _)) if self.detours && worth.0 == best.0 => self.by_simulation(&answer),
             Some((best, _)) => (worth.partial_cmp(best).unwrap_or(Ordering::Greater), None),
         };
         if order.is_lt() || preferred && order.is_eq() {
@@ -125,10 +118,9 @@ impl<'a, 'p> Judge<'a, 'p> {
 
     /// Compares an answer with the best one, which has the same predicted time. Returns the simulated time of the
     /// answer as well, where it was simulated.
-    fn by_simulation(&mut self, worth: &Worth, answer: &Outcome) -> (Ordering, Option<f64>) {
+    fn by_simulation(&mut self, answer: &Outcome) -> (Ordering, Option<f64>) {
         let Some((best, known)) = &self.best else { return (Ordering::Less, None) };
-        let predicted = best.0;
-        let otherwise = worth.partial_cmp(best).unwrap_or(Ordering::Greater);
+        let (predicted, by_hop_bytes) = (best.0, answer.hop_bytes.cmp(&known.hop_bytes));
         if answer.slot_of_task == known.slot_of_task {
             return (Ordering::Equal, self.simulated);
         }
@@ -138,14 +130,14 @@ impl<'a, 'p> Judge<'a, 'p> {
             self.least = self.simulated.unwrap_or(f64::INFINITY);
             self.compared = false;
         }
-        let Some(known) = self.simulated else { return (otherwise, None) };
-        if known <= predicted * (1.0 + ALIKE) && otherwise.is_ge() {
+        let Some(known) = self.simulated else { return (by_hop_bytes, None) };
+        if known <= predicted * (1.0 + ALIKE) && by_hop_bytes.is_ge() {
             return (Ordering::Greater, None);
         }
         let limit = self.least * (1.0 + ALIKE);
         let Some(found) = self.simulate(&answer.slot_of_task, limit) else {
             // An answer that was found to be faster than another one stays. One that was not compared is no better than others.
-            return (if self.compared { Ordering::Greater } else { otherwise }, None);
+            return (if self.compared { Ordering::Greater } else { by_hop_bytes }, None);
         };
         self.compared = true;
         if found.is_infinite() {
@@ -153,7 +145,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         }
         self.least = self.least.min(found);
         let is_slow = known > self.least * (1.0 + ALIKE);
-        (if is_slow { Ordering::Less } else { otherwise }, Some(found))
+        (if is_slow { Ordering::Less } else { by_hop_bytes }, Some(found))
     }
 
     /// The simulated time of a mapping, or infinity if it is above `limit`. `None` if it takes too long; then nothing more is
@@ -288,31 +280,6 @@ mod tests {
         // An answer may be given up where its first draws mislead.
         assert!(faster[0] > 9 && faster[1] * 10 >= faster[0] * 9, "{faster:?}");
         assert!(alike[0] > 9 && alike[1] * 10 >= alike[0] * 9, "{alike:?}");
-    }
-
-    /// The slots limit what is sent, in many placements alike. In some, a flow between neighbours has one link only, and is late.
-    #[test]
-    fn equal_answers_are_simulated_where_messages_choose_hop_by_hop() {
-        let edges: Vec<(u32, u32, u64)> =
-            (0..8u32).flat_map(|a| [(a, (a + 1) % 8, 1000), (a, (a + 2) % 8, 400)]).collect();
-        let graph = Graph::from_edges(16, &edges);
-        let topology = parse("torus:4x4,routing=adaptive,injection=1.2").unwrap();
-        let builder = Problem::builder(&graph, topology.as_ref()).objective(Objective::Time);
-        let problem = builder.build().unwrap();
-        let budget = Budget::unlimited();
-        let answers = simulated(&problem, 150);
-        let pairs = answers.iter().flat_map(|a| answers.iter().map(move |b| (a, b)));
-        let mut faster = 0;
-        for (a, b) in pairs.filter(|(a, b)| a.1 == b.1 && a.2 < b.2 * (1.0 - 2.0 * ALIKE)) {
-            for order in [[&a.0, &b.0], [&b.0, &a.0]] {
-                let mut judge = Judge::new(&problem, &budget);
-                judge.allow(Preset::Fast);
-                order.into_iter().for_each(|answer| judge.take(answer.clone()));
-                assert_eq!(judge.answer().unwrap(), a.0);
-            }
-            faster += 1;
-        }
-        assert!(faster > 9, "{faster}");
     }
 
     #[test]
