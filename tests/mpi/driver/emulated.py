@@ -35,6 +35,7 @@ NO_FLUSH = "qemu cannot make a process that shares memory and raises no signal"
 UNABLE = {
     "sanitizers": "AddressSanitizer and ThreadSanitizer do not work in qemu",
     "times": "the emulator changes how long calls take",
+    "slowdown": "the emulator changes how long launches take",
     "loaded": "Python and Julia are those of this machine's processor",
     "slurm": "Slurm is that of this machine's processor",
     "messages": "its launches are by mpirun, mpiexec and srun of this machine's processor",
