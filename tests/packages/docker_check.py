@@ -1,6 +1,6 @@
 """The commands of docs/recipes/containers.md in which the launcher is inside, with `docker` in place of `podman`.
 
-A daemon of this test has its own folder and socket, and no network. It is installed if this is permitted.
+A daemon of this test has its own folder and socket, and no network, and changes no setting of the network. It is installed if this is permitted.
 """
 
 import os
@@ -16,7 +16,7 @@ OPTIONS = "--cap-add=SYS_PTRACE"
 DAEMON = """
 mkdir -p {top}/docker
 dockerd --data-root {top}/docker/data --exec-root {top}/docker/exec --pidfile {top}/docker/pid -H unix://{top}/docker/socket \\
-    --iptables=false --ip6tables=false --bridge=none > {top}/docker/log 2>&1 &
+    --iptables=false --ip6tables=false --ip-forward=false --bridge=none > {top}/docker/log 2>&1 &
 export DOCKER_HOST=unix://{top}/docker/socket
 for attempt in $(seq 60); do docker info > /dev/null 2>&1 && break; sleep 1; done
 docker info > /dev/null
